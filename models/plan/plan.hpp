@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Transfer plan = layout + order, as plain data. A layout (placement, partition) changes the step program; an order
+// (ranks, discipline) does not. Policies, files and the search all produce plans; the engine executes them and knows no
+// policy by name. See docs/model.md, section 5.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "models/graph/graph.hpp"
+#include "sim/base/units.hpp"
+
+namespace stretto::plan {
+
+// One slice of one parameter: what a message carries. A parameter that is not cut has one transfer, slice 0.
+struct Transfer {
+  graph::ParameterId parameter;
+  std::uint32_t slice = 0;
+  Bytes bytes;
+  std::uint32_t server = 0;  // index of the parameter server process
+};
+
+// Where every parameter lives and how it is cut. Transfers are grouped by parameter in graph order, slices ascending;
+// first[p] .. first[p + 1] are the transfers of parameter p.
+struct Layout {
+  std::uint32_t servers = 1;
+  std::vector<Transfer> transfers;
+  std::vector<std::uint32_t> first;  // parameters + 1 entries
+};
+
+// How the sender of one direction hands messages of a channel to the network.
+//   Free       when ready, in order of becoming ready
+//   Unordered  when ready; those ready together in one random permutation per worker and iteration
+//   Strict     by rank; waits for every lower rank of the channel to be handed over, ready or not
+//   Priority   the least ready rank, never waits
+enum class Discipline : std::uint8_t { Free, Unordered, Strict, Priority };
+
+inline constexpr std::uint32_t kUnranked = std::numeric_limits<std::uint32_t>::max();
+
+struct DirectionOrder {
+  Discipline discipline = Discipline::Free;
+  // Per transfer of the layout (global; renumbered per channel when compiled); kUnranked passes freely.
+  // Empty for Free and Unordered.
+  std::vector<std::uint32_t> rank;
+};
+
+struct Order {
+  DirectionOrder pull;
+  DirectionOrder push;
+};
+
+struct Plan {
+  std::string policy;  // name of what made it
+  Layout layout;
+  Order order;
+};
+
+}  // namespace stretto::plan
