@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2046
 # Sourced by ./stretto, ./check and tools/fresh_debian: what to install, from tools/packages.txt.
 # Everything is printed to stderr.
 

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Counts the test cases of one or more Meson build directories from their logs.
+
+Usage: summarize_tests.py --allowed-skips FILE [--failed-stage NAME]... BUILD_DIR...
+
+GoogleTest cases and TAP points are counted one by one (testlog.junit.xml); any other test is one case. A test that
+ended badly without a failed case of its own (crash, timeout) is one failure, and so is a GoogleTest or TAP program
+that ran no case, and each --failed-stage. Prints failures and skips by name; the last line is
+"N passed, N failed, N skipped". Exit code 1 if any failed, none passed, or (with CI=true) one was skipped whose name
+matches no pattern of FILE.
+"""
+import argparse
+import fnmatch
+import json
+import os
+import pathlib
+import sys
+import xml.etree.ElementTree as ElementTree
+
+GOOD_RESULTS = {'OK', 'EXPECTEDFAIL', 'SKIP'}
+
+
+def outcome(case):
+    if case.find('failure') is not None or case.find('error') is not None:
+        return 'failed'
+    if case.find('skipped') is not None or case.get('status') == 'notrun':
+        return 'skipped'
+    return 'passed'
+
+
+def cases_of(log_dir):
+    """(name, outcome) of each case, from the logs that `meson test` left in log_dir."""
+    log = log_dir / 'testlog.json'
+    if not log.is_file():
+        return [(f'{log_dir}: meson left no log', 'failed')]
+    groups = {}  # test name -> cases of its GoogleTest or TAP output
+    for suite in ElementTree.parse(log_dir / 'testlog.junit.xml').getroot().iter('testsuite'):
+        parts = suite.get('name').split('.')
+        if len(parts) < 2:
+            continue  # the project's suite of plain tests: testlog.json knows more about those
+        for case in suite.iter('testcase'):
+            label = '.'.join(parts[1:] + [case.get('name')])
+            groups.setdefault(parts[1], []).append((label, outcome(case)))
+    cases = []
+    for line in log.read_text(encoding='utf-8').splitlines():
+        test = json.loads(line)
+        name = test['name'].split(' / ')[-1].split(':')[-1]
+        good = test['result'] in GOOD_RESULTS
+        if name not in groups:
+            word = 'skipped' if test['result'] == 'SKIP' else 'passed' if good else 'failed'
+            cases.append((name, word))
+            continue
+        own = groups[name]
+        cases += own
+        if not good and all(word != 'failed' for _, word in own):
+            cases.append((f'{name} ({test["result"].lower()})', 'failed'))
+    return cases
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--allowed-skips', required=True, type=pathlib.Path)
+    parser.add_argument('--failed-stage', action='append', default=[])
+    parser.add_argument('build_dirs', nargs='*', type=pathlib.Path)
+    args = parser.parse_args()
+
+    cases = [(stage, 'failed') for stage in args.failed_stage]
+    for build_dir in args.build_dirs:
+        cases += [(f'{build_dir.name}: {name}', word) for name, word in cases_of(build_dir / 'meson-logs')]
+    lines = args.allowed_skips.read_text(encoding='utf-8').splitlines()
+    patterns = [line.split('#')[0].strip() for line in lines]
+    patterns = [pattern for pattern in patterns if pattern]
+    in_ci = os.environ.get('CI') == 'true'
+
+    counts = {'passed': 0, 'failed': 0, 'skipped': 0}
+    for name, word in cases:
+        allowed = any(fnmatch.fnmatchcase(name.split(': ', 1)[-1], pattern) for pattern in patterns)
+        if word == 'skipped' and not allowed and in_ci:
+            print(f'failed:  {name} (skipped, and not in {args.allowed_skips.name})')
+            word = 'failed'
+        elif word != 'passed':
+            print(f'{word + ":":8} {name}')
+        counts[word] += 1
+    print('{passed} passed, {failed} failed, {skipped} skipped'.format(**counts))
+    return 1 if counts['failed'] or not counts['passed'] else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
