@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Transfer policies: pure functions from (replica graph, layout, transfer times, seed) to plan::Order. This registry is
+// the only place that names them all; the engine executes orders and knows no policy.
+//
+// Every policy ranks the pulls by parameter; the slices of a parameter take adjacent ranks, ascending. Pushes go when
+// ready (Free). Discipline of the pulls: Strict with a barrier, Priority without one; `random` is Unordered in both.
+// Ties are broken by parameter name, then id, so that no order depends on the order of the input's containers.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/graph/graph.hpp"
+#include "models/plan/plan.hpp"
+
+namespace stretto::policies {
+
+// `graph` has passed graph::check. `transfer_time`: per parameter, the time of its pull alone on its route to one
+// worker (all slices one after another), >= 0; only `tac` looks at it.
+struct PolicyInput {
+  const graph::Graph& graph;
+  const plan::Layout& layout;
+  std::vector<Duration> transfer_time;
+  std::uint64_t seed = 1;
+  bool barrier = true;
+};
+
+// Option -> value, as text: {"ties", "random"}.
+using PolicyOptions = std::map<std::string, std::string>;
+
+struct PolicyOption {
+  std::string_view name;
+  std::string_view values;  // valid values, separated by spaces; the first is the default
+  std::string_view help;
+};
+
+struct Policy {
+  std::string_view name;
+  std::string_view help;  // one line
+  std::vector<PolicyOption> options;
+  plan::Order (*make)(const PolicyInput& input, const PolicyOptions& options);
+};
+
+// The registry, in the order of `stretto list policies`.
+std::span<const Policy> policies();
+std::vector<std::string> policy_names();
+
+// UserError with the nearest or all names if there is none of this name.
+const Policy& find_policy(std::string_view name);
+
+// UserError that lists the valid options (or values) for each one that `policy` does not take.
+void check_options(const Policy& policy, const PolicyOptions& options);
+
+// find_policy, check_options, make.
+plan::Order make_order(std::string_view name, const PolicyInput& input, const PolicyOptions& options = {});
+
+}  // namespace stretto::policies
