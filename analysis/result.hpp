@@ -47,7 +47,8 @@ struct Gain {
 
 enum class ResourceKind : std::uint8_t { Device, WorkerNicUp, WorkerNicDown, ServerNicUp, ServerNicDown, ServerThreads, WorkerThreads };
 
-// Mean busy fraction of one resource over the measured steps.
+// Mean busy fraction of one resource over the measured steps. Resources are listed in host order within a kind: the
+// i-th ServerNicUp and the i-th ServerNicDown are one NIC.
 struct ResourceUse {
   std::string name;  // "server 0 NIC up"
   ResourceKind kind = ResourceKind::Device;
@@ -73,10 +74,14 @@ struct Waits {
   double wire_shared = 0;       // lost to other transfers on the route
 };
 
-// A change that was simulated to say what would help: "server NICs 2x faster" -> gain of step rate.
+enum class ChangeKind : std::uint8_t { Hardware, Layout, Order };
+
+// A change that was simulated to say what would help: "server NICs 2x faster" -> gain of step rate. Hardware moves the
+// bound over all layouts, the other kinds do not.
 struct WhatIf {
   std::string change;
   double gain = 0;  // fraction
+  ChangeKind kind = ChangeKind::Hardware;
 };
 
 struct PolicyResult {
@@ -98,7 +103,7 @@ struct PolicyResult {
   std::vector<ServerLoad> servers;
   Waits pull_waits;
   Waits push_waits;
-  std::vector<WhatIf> what_if;   // largest gain first
+  std::vector<WhatIf> what_if;   // any order; printed largest gain first
   std::string verdict;
   std::optional<std::string> deadlock;  // the simulation cannot finish: who waits for what; figures above are then 0
 };
