@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// Experiment specification: what an experiment file asks for, typed and checked. The format is that of the field table
+// (`field_records()`; `stretto list fields`); defaults below are those of the table (a test compares them).
+//
+// What is checked here: every key, unit, range and the rules between fields. Checked later, at the places kept here:
+// the content of the workload file, parameter names of by_name, batch_per_worker, policy names and options.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/fields.hpp"
+#include "config/load.hpp"
+#include "config/node.hpp"
+#include "models/cluster/cluster.hpp"
+#include "sim/base/units.hpp"
+
+namespace stretto::experiment {
+
+enum class Mode : std::uint8_t { Training, Inference };
+enum class DeviceKind : std::uint8_t { Gpu, Cpu };
+enum class PlacementKind : std::uint8_t { RoundRobin, Greedy, Partitioned, ByName };
+enum class Topology : std::uint8_t { Star };
+enum class Synchronization : std::uint8_t { Sync };
+
+struct WorkloadSpec {
+  std::string model;  // shipped workload, or "" where `file` was given
+  std::string file;   // path of the workload JSON, as seen from the current directory; always set
+  std::optional<std::int64_t> batch_per_worker;  // must equal the workload's batch
+  Mode mode = Mode::Training;
+  config::Place place;  // of the model name or the file name
+  config::Place batch_place;
+  bool operator==(const WorkloadSpec&) const = default;
+};
+
+struct DeviceSpec {
+  std::string name = "gpu";
+  DeviceKind kind = DeviceKind::Gpu;
+  std::uint32_t cores = 1;  // Cpu only; 1 for a Gpu
+  double speed = 1.0;       // > 0
+  bool operator==(const DeviceSpec&) const = default;
+};
+
+struct NicSpec {
+  Bandwidth up = Bandwidth::unlimited();
+  Bandwidth down = Bandwidth::unlimited();
+  bool operator==(const NicSpec&) const = default;
+};
+
+struct ServiceSpec {
+  Duration per_message;
+  double per_byte_ps = 0.0;
+  bool operator==(const ServiceSpec&) const = default;
+};
+
+struct WorkersSpec {
+  std::uint32_t count = 1;
+  DeviceSpec device;
+  NicSpec nic;
+  std::uint32_t threads = 0;  // 0 = unlimited
+  ServiceSpec send;
+  ServiceSpec receive;
+  bool operator==(const WorkersSpec&) const = default;
+};
+
+struct NamedServer {
+  std::string parameter;
+  std::uint32_t server = 0;
+  config::Place place;  // of the parameter's name
+  bool operator==(const NamedServer&) const = default;
+};
+
+struct PlacementSpec {
+  PlacementKind kind = PlacementKind::RoundRobin;
+  Bytes part_size;          // Partitioned: largest part, or 0 where `parts` is used
+  std::uint32_t parts = 0;  // Partitioned: number of equal parts; 0 with part_size 0 = one part per server
+  std::vector<NamedServer> by_name;
+  config::Place place;
+  bool operator==(const PlacementSpec&) const = default;
+};
+
+struct ServersSpec {
+  std::uint32_t count = 1;
+  NicSpec nic;
+  std::uint32_t threads = 0;  // 0 = unlimited
+  ServiceSpec send;
+  ServiceSpec receive;
+  Bandwidth update_rate = Bandwidth::unlimited();
+  PlacementSpec placement;
+  bool operator==(const ServersSpec&) const = default;
+};
+
+struct NetworkSpec {
+  Topology topology = Topology::Star;
+  cluster::LinkModel model = cluster::LinkModel::Fluid;
+  Bytes chunk;  // Fifo only; 0 = whole messages
+  Duration latency;
+  double efficiency = 1.0;  // (0, 1]
+  std::uint32_t streams = 1;  // 0 = unlimited
+  Bandwidth rate_cap = Bandwidth::unlimited();
+  std::optional<double> comm_compute_ratio;  // > 0; sets the NIC rates, which are then unlimited here
+  config::Place ratio_place;
+  bool operator==(const NetworkSpec&) const = default;
+};
+
+struct ClusterSpec {
+  WorkersSpec workers;
+  ServersSpec servers;
+  NetworkSpec network;
+  Duration step_overhead;
+  bool operator==(const ClusterSpec&) const = default;
+};
+
+struct TrainingSpec {
+  Synchronization synchronization = Synchronization::Sync;
+  bool barrier = true;
+  bool operator==(const TrainingSpec&) const = default;
+};
+
+struct PolicyOption {
+  std::string key;
+  std::string text;
+  config::Place key_place;
+  config::Place place;
+  bool operator==(const PolicyOption&) const = default;
+};
+
+// A policy by name; the registry of policies checks name and options.
+struct PolicySpec {
+  std::string name;
+  std::vector<PolicyOption> options;
+  config::Place place;  // of the name
+  bool operator==(const PolicySpec&) const = default;
+};
+
+struct RunsSpec {
+  std::uint32_t iterations = 20;
+  std::uint32_t warm_up = 2;  // < iterations
+  std::uint32_t min_replications = 5;
+  std::uint32_t max_replications = 50;
+  double precision = 0.01;  // half-width of the 95 % interval over the mean at which replications end
+  std::uint64_t seed = 1;
+  bool operator==(const RunsSpec&) const = default;
+};
+
+// One entry of `vary`: a path and the values that it takes.
+struct Axis {
+  std::string path;
+  std::vector<std::string> values;  // as YAML flow text
+  config::Place place;              // of the path
+  std::vector<config::Node> nodes;  // the values, with their places
+  bool operator==(const Axis& other) const { return path == other.path && values == other.values; }
+};
+
+struct Spec {
+  std::string name;
+  WorkloadSpec workload;
+  ClusterSpec cluster;
+  TrainingSpec training;
+  std::vector<PolicySpec> policies = {{"random", {}, {}}, {"fifo", {}, {}}, {"tic", {}, {}}, {"tac", {}, {}}};
+  RunsSpec runs;
+  std::vector<Axis> vary;  // the axes of the whole experiment, also in the spec of one point
+  bool operator==(const Spec&) const = default;
+};
+
+// One point of the cartesian product of `vary`: the values as text and the spec that they give.
+struct Point {
+  std::vector<std::pair<std::string, std::string>> vary;  // path -> value, in the order of the file
+  Spec spec;
+};
+
+// An experiment file with everything it includes, at least one point (the first axis varies slowest).
+struct Experiment {
+  std::vector<Point> points;
+  std::vector<std::string> files;  // YAML files that were read, in the order of reading
+};
+
+struct Options {
+  std::string shipped = "configs";  // directory that holds workloads/NAME.workload.json
+};
+
+inline constexpr std::size_t kMaxPoints = 10'000;
+
+// Reads `path` with the overrides ("path=value", later ones win). Throws UserError with every finding.
+Experiment load_experiment(const std::string& path, const std::vector<std::string>& overrides = {},
+                           const Options& options = {});
+
+// The same for text that stands in no file; `file` is what messages call it.
+Experiment read_experiment(const std::string& text, const std::string& file,
+                           const std::vector<std::string>& overrides = {}, const Options& options = {});
+
+// One spec from a resolved tree (includes merged, overrides applied); `vary` itself is read but not applied.
+Spec read_spec(const config::Node& root, const Options& options = {});
+
+// Complete YAML with every default filled in; reading it gives an equal spec.
+std::string effective_yaml(const Spec& spec);
+
+// Every field of the format in the order of the reference.
+std::vector<config::FieldRecord> field_records();
+
+// Names of the shipped workloads in `options.shipped`, sorted.
+std::vector<std::string> shipped_models(const Options& options = {});
+
+// The cluster that the spec describes. With comm_compute_ratio the NIC rates are left unlimited.
+cluster::Cluster make_cluster(const Spec& spec);
+
+}  // namespace stretto::experiment
