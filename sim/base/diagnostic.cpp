@@ -133,4 +133,12 @@ std::string nearest_name(std::string_view word, const std::vector<std::string>& 
   return name;
 }
 
+std::string name_hint(std::string_view word, const std::vector<std::string>& candidates) {
+  const auto nearest = nearest_name(word, candidates);
+  if (!nearest.empty()) return "did you mean '" + nearest + "'?";
+  std::string list;
+  for (const std::string& candidate : candidates) list += (list.empty() ? "one of " : ", ") + candidate;
+  return list;
+}
+
 }  // namespace stretto

@@ -56,4 +56,8 @@ std::string escape_control(std::string_view text);
 // else "". Ties: first in `candidates`.
 std::string nearest_name(std::string_view word, const std::vector<std::string>& candidates);
 
+// The hint for an unknown name: "did you mean 'x'?" if there is a nearest_name, else "one of a, b, c"; "" if there are
+// no candidates.
+std::string name_hint(std::string_view word, const std::vector<std::string>& candidates);
+
 }  // namespace stretto

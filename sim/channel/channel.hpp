@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// Channel: one direction of one connection between two processes, and the stages of a message in it.
+//
+//   ready -> hand-over (its turn under the order) -> sender service -> wire queue -> wire -> receiver service -> delivered
+//
+// Hand-over is the only place where an order decides. The wire queue is first in, first out by end of sender service,
+// so inversions after hand-over are real. At most `streams` messages of a channel move at a time. Latency runs from
+// entering the wire, also while earlier messages move: a message moves at max(entry + latency, slot free), so messages
+// back to back leave no bubble. See docs/model.md, section 4.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "sim/base/units.hpp"
+#include "sim/network/wires.hpp"
+
+namespace stretto::channel {
+
+inline constexpr std::uint32_t kNoPool = 0xFFFFFFFFU;
+
+// Cost of one message at one end, on one thread of `pool`; kNoPool: costs nothing.
+struct Service {
+  std::uint32_t pool = kNoPool;
+  Duration per_message;
+  double per_byte_ps = 0;
+  Duration of(std::int64_t bytes) const {
+    return per_message + Duration::seconds(per_byte_ps * static_cast<double>(bytes) * 1e-12);
+  }
+};
+
+// Immutable description.
+struct Channel {
+  network::RouteId route;
+  Duration latency;           // from entering the wire to the first byte moving
+  Service send;
+  Service receive;
+  std::uint32_t streams = 1;  // 0 = unlimited
+};
+
+// How ready messages are handed over; see plan::Discipline for the meanings.
+enum class HandOver : std::uint8_t { Free, Unordered, Strict, Priority };
+
+// Messages that wait for their turn. Least (key, activity) first; Strict releases only the key that is next.
+class TurnQueue {
+ public:
+  struct Item {
+    std::uint64_t key;
+    std::uint32_t activity;
+  };
+  void push(Item item) {
+    items_.push_back(item);
+    std::push_heap(items_.begin(), items_.end(), later);
+  }
+  // The message that may be handed over now, if any.
+  bool pop(HandOver rule, std::uint32_t& activity) {
+    if (items_.empty() || (rule == HandOver::Strict && items_.front().key != next_)) return false;
+    activity = items_.front().activity;
+    std::pop_heap(items_.begin(), items_.end(), later);
+    items_.pop_back();
+    ++next_;
+    return true;
+  }
+  std::uint64_t next() const { return next_; }
+  const std::vector<Item>& waiting() const { return items_; }
+  void reset() {
+    items_.clear();
+    next_ = 0;
+  }
+
+ private:
+  static bool later(const Item& a, const Item& b) { return a.key != b.key ? a.key > b.key : a.activity > b.activity; }
+  std::vector<Item> items_;
+  std::uint64_t next_ = 0;  // messages handed over so far
+};
+
+// Messages between sender service and the wire, first in, first out.
+class WireQueue {
+ public:
+  void push(std::uint32_t activity, Time earliest) {
+    if (head_ > 0 && head_ == items_.size()) {
+      items_.clear();
+      head_ = 0;
+    }
+    items_.push_back({earliest, activity});
+  }
+  bool empty() const { return head_ == items_.size(); }
+  Time earliest() const { return items_[head_].earliest; }
+  std::uint32_t pop() { return items_[head_++].activity; }
+  void reset() {
+    items_.clear();
+    head_ = 0;
+  }
+
+ private:
+  struct Item {
+    Time earliest;
+    std::uint32_t activity;
+  };
+  std::vector<Item> items_;
+  std::size_t head_ = 0;
+};
+
+// Mutable state of one channel; plain value.
+struct ChannelState {
+  TurnQueue turns;
+  WireQueue wire;
+  std::uint32_t moving = 0;
+  bool in_dispatch = false;
+  bool wake_pending = false;
+  void reset() {
+    turns.reset();
+    wire.reset();
+    moving = 0;
+    in_dispatch = wake_pending = false;
+  }
+};
+
+}  // namespace stretto::channel

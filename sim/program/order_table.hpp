@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Order table: what a step program leaves open, apart from it so that a search over orders compiles nothing again.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "sim/channel/channel.hpp"
+
+namespace stretto::program {
+
+inline constexpr std::uint32_t kPassFreely = std::numeric_limits<std::uint32_t>::max();
+
+struct OrderTable {
+  // Per channel; empty = all Free.
+  std::vector<channel::HandOver> discipline;
+  // Per activity; empty = nothing ranked. Messages: place in the channel's order (Strict: dense from 0; Priority: any),
+  // kPassFreely for messages outside the order. Computes on a pool of rule Priority: rank.
+  std::vector<std::uint32_t> rank;
+  // Per channel: number of ranked messages (Strict). May be empty if no channel is Strict.
+  std::vector<std::uint32_t> ranked;
+  // Stream of the draws of Unordered channels and Random pools.
+  std::uint64_t stream = 0;
+};
+
+}  // namespace stretto::program

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/program/program.hpp"
+
+#include <utility>
+
+#include "sim/base/assert.hpp"
+
+namespace stretto::program {
+
+PoolId ProgramBuilder::add_pool(PoolSpec pool) {
+  program_.pools.push_back(std::move(pool));
+  return PoolId(program_.pools.size() - 1);
+}
+
+ChannelId ProgramBuilder::add_channel(channel::Channel channel) {
+  STRETTO_ASSERT(channel.route.index() < program_.wires.routes.size(), "route {}", channel.route.index());
+  program_.channels.push_back(channel);
+  return ChannelId(program_.channels.size() - 1);
+}
+
+void ProgramBuilder::set_network_model(NetworkModel model, Bytes chunk) {
+  program_.network_model = model;
+  program_.chunk = chunk;
+}
+
+ActivityId ProgramBuilder::add(Kind kind, std::uint32_t where, std::int64_t amount) {
+  STRETTO_ASSERT(amount >= 0, "amount {}", amount);
+  Activity a;
+  a.kind = kind;
+  a.where = where;
+  a.amount = amount;
+  program_.activities.push_back(a);
+  STRETTO_ASSERT(program_.activities.size() < (1ULL << 31), "too many activities");
+  return ActivityId(program_.activities.size() - 1);
+}
+
+ActivityId ProgramBuilder::add_compute(PoolId pool, Duration duration) {
+  STRETTO_ASSERT(pool.index() < program_.pools.size(), "pool {}", pool.index());
+  return add(Kind::Compute, pool.index(), duration.ps());
+}
+
+ActivityId ProgramBuilder::add_message(ChannelId channel, Bytes bytes) {
+  STRETTO_ASSERT(channel.index() < program_.channels.size(), "channel {}", channel.index());
+  return add(Kind::Message, channel.index(), bytes.count());
+}
+
+ActivityId ProgramBuilder::add_delay(Duration duration) { return add(Kind::Delay, 0, duration.ps()); }
+
+ActivityId ProgramBuilder::add_join(std::uint32_t need) { return add(Kind::Join, 0, need); }
+
+void ProgramBuilder::add_edge(ActivityId from, ActivityId to, std::uint32_t distance) {
+  const std::size_t n = program_.activities.size();
+  STRETTO_ASSERT(from.index() < n && to.index() < n && distance <= 1, "edge {} -> {} of distance {} among {}",
+                 from.index(), to.index(), distance, n);
+  from_.push_back(from.index());
+  to_.push_back({(to.index() << 1) | distance});
+}
+
+void ProgramBuilder::add_marker(ActivityId activity) {
+  STRETTO_ASSERT(activity.index() < program_.activities.size(), "marker {}", activity.index());
+  program_.markers.push_back(activity);
+}
+
+void ProgramBuilder::reserve(std::size_t activities, std::size_t edges) {
+  program_.activities.reserve(activities + 1);
+  from_.reserve(edges);
+  to_.reserve(edges);
+}
+
+StepProgram ProgramBuilder::finish() {
+  StepProgram p = std::exchange(program_, StepProgram());
+  const std::size_t n = p.activities.size();
+  p.same_iteration.assign(n, 0);
+  p.predecessors.assign(n, 0);
+  for (const std::uint32_t from : from_) ++p.activities[from].first_edge;
+  std::uint32_t sum = 0;
+  for (Activity& a : p.activities) sum += std::exchange(a.first_edge, sum);
+  Activity sentinel;
+  sentinel.first_edge = sum;
+  p.edges.resize(from_.size());
+  for (std::size_t e = 0; e < from_.size(); ++e) {
+    p.edges[p.activities[from_[e]].first_edge++] = to_[e];
+    ++p.predecessors[to_[e].to()];
+    if (to_[e].distance() == 0) ++p.same_iteration[to_[e].to()];
+  }
+  // first_edge now points behind each activity's edges: move it back by one activity.
+  for (std::size_t a = n; a > 1; --a) p.activities[a - 1].first_edge = p.activities[a - 2].first_edge;
+  if (n > 0) p.activities[0].first_edge = 0;
+  p.activities.push_back(sentinel);
+  for (std::size_t a = 0; a < n; ++a) {
+    if (p.activities[a].kind != Kind::Join || p.activities[a].amount == 0) continue;
+    const auto need = static_cast<std::uint32_t>(p.activities[a].amount);
+    STRETTO_ASSERT(need <= p.predecessors[a], "join {} needs {} of {}", a, need, p.predecessors[a]);
+    STRETTO_ASSERT(p.same_iteration[a] == p.predecessors[a] || need == p.predecessors[a],
+                   "join {} counts arrivals of two iterations", a);
+    if (need < p.predecessors[a]) p.same_iteration[a] = p.predecessors[a] = need;
+    else p.activities[a].amount = 0;
+  }
+  from_.clear();
+  to_.clear();
+  return p;
+}
+
+}  // namespace stretto::program

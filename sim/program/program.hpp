@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Step program: one iteration of a training job as a graph of activities, free of training words. Compiled once per
+// layout, never changed, shared by all simulations of it.
+//
+// Activities:
+//   Compute  occupies one unit of a pool for a duration
+//   Message  crosses a channel with a number of bytes
+//   Delay    lasts a duration, occupies nothing
+//   Join     lasts nothing; done when `need` of its predecessors are; later arrivals of the iteration are counted only
+// An edge a -> b of distance d (0 or 1) says: b of iteration i + d waits for a of iteration i. Edges of distance 1 into
+// iteration 0 are satisfied from the start. Instances of one activity run in the order of iterations, and an activity
+// may be at most one iteration ahead of any of its successors (asserted; a join that counts late arrivals is exempt).
+//
+// Flat arrays, 32-bit indices: 24 bytes per activity, 4 per edge, 8 for the counts of predecessors.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/base/id.hpp"
+#include "sim/base/units.hpp"
+#include "sim/channel/channel.hpp"
+#include "sim/network/wires.hpp"
+
+namespace stretto::program {
+
+using ActivityId = Id<struct ActivityTag>;
+using PoolId = Id<struct PoolTag>;
+using ChannelId = Id<struct ChannelTag>;
+
+enum class Kind : std::uint8_t { Compute, Message, Delay, Join };
+
+struct Activity {
+  std::int64_t amount = 0;     // Compute, Delay: ps; Message: bytes; Join: need
+  std::uint32_t where = 0;     // Compute: pool; Message: channel
+  std::uint32_t first_edge = 0;
+  Kind kind = Kind::Join;
+};
+
+struct Edge {
+  std::uint32_t to_and_distance = 0;
+  std::uint32_t to() const { return to_and_distance >> 1; }
+  std::uint32_t distance() const { return to_and_distance & 1U; }
+};
+
+// Which ready job a pool takes first: Fifo by time of becoming ready, Priority by the order table's rank, Random by a
+// draw per job (TensorFlow's executor). Ties by activity id.
+enum class PoolRule : std::uint8_t { Fifo, Priority, Random };
+
+struct PoolSpec {
+  std::string name;
+  std::uint32_t units = 1;  // 0 = unlimited
+  PoolRule rule = PoolRule::Fifo;
+};
+
+enum class NetworkModel : std::uint8_t { Fluid, Fifo };
+
+struct StepProgram {
+  std::vector<Activity> activities;  // plus one sentinel that ends the edges of the last
+  std::vector<Edge> edges;
+  std::vector<std::uint32_t> same_iteration;  // predecessors of distance 0, by activity (Join: as far as needed)
+  std::vector<std::uint32_t> predecessors;    // of any distance
+  std::vector<PoolSpec> pools;
+  std::vector<channel::Channel> channels;
+  network::Wires wires;
+  NetworkModel network_model = NetworkModel::Fluid;
+  Bytes chunk;                           // NetworkModel::Fifo
+  std::vector<ActivityId> markers;       // activities whose completion times are kept
+
+  std::uint32_t size() const { return static_cast<std::uint32_t>(same_iteration.size()); }
+};
+
+// Collects activities and edges in any order, then sorts the edges by origin (stable).
+class ProgramBuilder {
+ public:
+  PoolId add_pool(PoolSpec pool);
+  ChannelId add_channel(channel::Channel channel);
+  network::Wires& wires() { return program_.wires; }
+  void set_network_model(NetworkModel model, Bytes chunk);
+
+  ActivityId add_compute(PoolId pool, Duration duration);
+  ActivityId add_message(ChannelId channel, Bytes bytes);
+  ActivityId add_delay(Duration duration);
+  // need = 0: all predecessors.
+  ActivityId add_join(std::uint32_t need = 0);
+  void add_edge(ActivityId from, ActivityId to, std::uint32_t distance = 0);
+  void add_marker(ActivityId activity);
+  void reserve(std::size_t activities, std::size_t edges);
+
+  // Leaves the builder empty. Asserts that all ids exist and that no join needs more than it has.
+  StepProgram finish();
+
+ private:
+  ActivityId add(Kind kind, std::uint32_t where, std::int64_t amount);
+  StepProgram program_;
+  std::vector<std::uint32_t> from_;
+  std::vector<Edge> to_;
+};
+
+}  // namespace stretto::program

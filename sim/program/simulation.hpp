@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Simulation: the mutable state of one run of a step program under an order table. A value: copy it for a snapshot,
+// reset it to run again without allocation, keep as many as you like. It refers to its program and order table, which
+// must outlive it and are never written.
+//
+// Deterministic: the same program, order, iterations and stream give the same bits; nothing depends on other
+// simulations in the process.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "sim/base/units.hpp"
+#include "sim/engine/event_queue.hpp"
+#include "sim/network/fifo.hpp"
+#include "sim/network/fluid.hpp"
+#include "sim/program/observer.hpp"
+#include "sim/program/order_table.hpp"
+#include "sim/program/program.hpp"
+#include "sim/resource/pool.hpp"
+
+namespace stretto::program {
+
+enum class Status : std::uint8_t {
+  Reached,   // what was asked for has happened
+  Deadlock,  // nothing is left to happen and what was asked for has not
+};
+
+// One activity that cannot go on, for the report of a deadlock.
+struct Blocked {
+  enum class Wait : std::uint8_t {
+    Predecessors,  // `have` of `need` have come; `missing` are some that have not
+    Turn,          // ready, but a lower rank of its channel has not been handed over; `missing` = that message
+  };
+  ActivityId activity;
+  std::uint32_t iteration = 0;
+  Wait wait = Wait::Predecessors;
+  std::uint32_t have = 0;
+  std::uint32_t need = 0;
+  std::vector<ActivityId> missing;
+};
+
+class Simulation {
+ public:
+  // `iterations` > 0: instances of later iterations are never started.
+  Simulation(const StepProgram& program, const OrderTable& order, std::uint32_t iterations);
+
+  // Back to time 0 with another order; keeps the memory.
+  void reset(const OrderTable& order, std::uint32_t iterations);
+  // Records of all activities go to `observer` (null: to nobody) from now on.
+  void observe(Observer* observer);
+
+  // Runs until every marker has been passed `count` times (count <= iterations).
+  Status run_until(std::uint32_t count);
+  // Runs until nothing is left to happen; Deadlock if an activity has not run in every iteration.
+  Status run();
+
+  Time now() const { return now_; }
+  // Completion times of marker m, by iteration.
+  const std::vector<Time>& marker_times(std::size_t m) const { return marker_times_[m]; }
+  // Sum of the durations of the jobs that pool p has started.
+  Duration busy_time(PoolId pool) const { return pools_[pool.index()].busy_time; }
+  std::int64_t bytes_carried(network::LinkId link) const;
+  std::uint64_t late_arrivals() const { return late_arrivals_; }
+  std::uint64_t finished() const { return finished_; }
+  // Why a deadlocked simulation cannot go on: at most `limit` entries, those nearest to a cause first.
+  std::vector<Blocked> blocked(std::size_t limit) const;
+
+ private:
+  enum EventKind : std::uint32_t { kComputeEnd, kSendEnd, kReceiveEnd, kDelayEnd, kMove, kWake };
+
+  bool instant();
+  void handle(const engine::Event& event);
+  void ready(std::uint32_t activity);
+  void complete(std::uint32_t activity);
+  bool token(std::uint32_t activity, std::uint32_t iteration);
+  void submit(std::uint32_t pool, const resource::Job& job);
+  void dispatch();
+  void message_ready(std::uint32_t activity);
+  void hand_over(std::uint32_t activity);
+  void enter_wire(std::uint32_t activity);
+  void try_move(std::uint32_t channel);
+  void move(std::uint32_t activity);
+  void arrived(std::uint32_t activity);
+  Time network_next() const;
+  bool markers_reached(std::uint32_t count) const;
+
+  const StepProgram* program_;
+  const OrderTable* order_;
+  std::uint32_t iterations_ = 1;
+  Time now_;
+  engine::EventQueue queue_;
+  network::FluidNetwork fluid_;
+  network::FifoNetwork fifo_;
+  bool use_fluid_ = true;
+  std::vector<resource::Pool> pools_;
+  std::vector<channel::ChannelState> channels_;
+  std::vector<std::uint32_t> open_;  // predecessors still to come, [2 * activity + iteration % 2]
+  std::vector<std::uint32_t> done_;  // instances finished = iteration of the one under way
+  std::vector<std::uint32_t> marker_of_;  // by activity; empty if there are no markers
+  std::vector<std::vector<Time>> marker_times_;
+  bool marker_passed_ = false;
+  std::vector<std::uint32_t> pool_dispatch_;
+  std::vector<std::uint32_t> channel_dispatch_;
+  std::vector<std::uint32_t> completed_;
+  std::vector<std::uint32_t> tokens_;
+  std::uint64_t late_arrivals_ = 0;
+  std::uint64_t finished_ = 0;
+  Observer* observer_ = nullptr;
+  std::vector<ActivityRecord> records_;  // of instances under way, if observed
+};
+
+}  // namespace stretto::program

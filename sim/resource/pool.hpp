@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pool: n equal units (GPU stream: 1, CPU: cores, server process: threads), each serving one job at a time, never
+// preempting. Waiting jobs leave by (key, tie): the caller makes the key, which is the whole queue discipline:
+//   fifo      key = time of becoming ready, tie = activity id
+//   priority  key = rank
+//   random    key = a random draw
+// A pool chooses in phase Dispatch, when every job that becomes ready in the instant is there. See docs/model.md, 2, 6.
+// Cost: O(log waiting) per job.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "sim/base/units.hpp"
+
+namespace stretto::resource {
+
+struct Job {
+  std::uint64_t key = 0;
+  std::uint32_t activity = 0;
+  std::uint32_t kind = 0;  // event kind to raise when it ends
+  Duration duration;
+};
+
+// State of one pool; plain value.
+struct Pool {
+  std::uint32_t units = 1;  // 0 = unlimited
+  std::uint32_t busy = 0;
+  bool in_dispatch = false;  // already listed for this instant's dispatch
+  Duration busy_time;        // sum of the durations of started jobs
+  std::vector<Job> waiting;  // heap, least (key, activity) first
+
+  bool can_start() const { return !waiting.empty() && (units == 0 || busy < units); }
+
+  void submit(const Job& job) {
+    waiting.push_back(job);
+    std::push_heap(waiting.begin(), waiting.end(), later);
+  }
+  // Takes the job to start next; the caller schedules its end.
+  Job start() {
+    std::pop_heap(waiting.begin(), waiting.end(), later);
+    const Job job = waiting.back();
+    waiting.pop_back();
+    ++busy;
+    busy_time += job.duration;
+    return job;
+  }
+  void release() { --busy; }
+  void reset() {
+    busy = 0;
+    in_dispatch = false;
+    busy_time = Duration();
+    waiting.clear();
+  }
+
+ private:
+  static bool later(const Job& a, const Job& b) { return a.key != b.key ? a.key > b.key : a.activity > b.activity; }
+};
+
+}  // namespace stretto::resource
