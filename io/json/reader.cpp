@@ -184,6 +184,10 @@ void Value::error(std::string message, std::string hint) const {
   node_->document.error(node_->place, path(), std::move(message), std::move(hint));
 }
 
+void Value::fatal(std::string message, std::string hint) const {
+  node_->document.fail(node_->place, path(), std::move(message), std::move(hint));
+}
+
 void Value::syntax_error(int code) const {
   Document& document = node_->document;
   Place place = node_->place;

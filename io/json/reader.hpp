@@ -72,6 +72,8 @@ class Value {
   bool fields(const std::vector<Field>& fields) const;
 
   void error(std::string message, std::string hint = "") const;
+  // The same, and ends the reading at once.
+  [[noreturn]] void fatal(std::string message, std::string hint = "") const;
 
  private:
   friend class Document;
