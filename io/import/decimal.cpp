@@ -36,25 +36,25 @@ std::optional<Scaled> parse_scaled(std::string_view text, int shift) {
   if (i != text.size()) return std::nullopt;
 
   exponent += shift - static_cast<std::int64_t>(fraction);
-  digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size()));
+  std::string_view significant = digits;
+  significant.remove_prefix(std::min(significant.find_first_not_of('0'), significant.size()));
   Scaled result;
-  if (digits.empty()) return result;
   bool round_up = false;
-  if (exponent < 0) {
+  if (exponent < 0 && !significant.empty()) {
     const auto cut = static_cast<std::size_t>(-exponent);
-    if (cut > digits.size()) digits = std::string(std::min<std::size_t>(cut - digits.size(), 64), '0').append(digits);
-    const std::size_t keep = digits.size() - std::min(cut, digits.size());
-    result.exact = digits.find_first_not_of('0', keep) == std::string::npos;
-    round_up = digits[keep] >= '5';
-    digits.resize(keep);
-  } else {
-    if (digits.size() + static_cast<std::size_t>(exponent) > 19) return std::nullopt;
-    digits.append(static_cast<std::size_t>(exponent), '0');
+    const std::size_t keep = significant.size() - std::min(cut, significant.size());
+    result.exact = cut <= significant.size() && significant.find_first_not_of('0', keep) == std::string_view::npos;
+    round_up = cut <= significant.size() && significant[keep] >= '5';
+    significant = significant.substr(0, keep);
   }
-  if (!digits.empty()) {
-    const char* end = digits.data() + digits.size();
-    if (std::from_chars(digits.data(), end, result.value).ec != std::errc()) return std::nullopt;
+  if (significant.empty()) {
+    result.value = round_up ? 1 : 0;
+    return result;
   }
+  const char* end = significant.data() + significant.size();
+  if (std::from_chars(significant.data(), end, result.value).ec != std::errc()) return std::nullopt;
+  for (; exponent > 0; --exponent)
+    if (__builtin_mul_overflow(result.value, 10, &result.value)) return std::nullopt;
   if (round_up && __builtin_add_overflow(result.value, 1, &result.value)) return std::nullopt;
   return result;
 }
