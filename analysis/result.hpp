@@ -45,22 +45,30 @@ struct Gain {
   std::string reason;
 };
 
-enum class ResourceKind : std::uint8_t { Device, WorkerNicUp, WorkerNicDown, ServerNicUp, ServerNicDown, ServerThreads, WorkerThreads };
+enum class ResourceKind : std::uint8_t {
+  Device,
+  WorkerNicUp,
+  WorkerNicDown,
+  ServerNicUp,
+  ServerNicDown,
+  ServerThreads,
+  WorkerThreads
+};
 
 // Mean busy fraction of one resource over the measured steps. Resources are listed in host order within a kind: the
 // i-th ServerNicUp and the i-th ServerNicDown are one NIC.
 struct ResourceUse {
   std::string name;  // "server 0 NIC up"
   ResourceKind kind = ResourceKind::Device;
-  double utilisation = 0;       // 0..1
-  double bytes_per_step = 0;    // links only
+  double utilisation = 0;     // 0..1
+  double bytes_per_step = 0;  // links only
 };
 
 struct ServerLoad {
   std::string name;
   std::int64_t bytes = 0;  // of the variables that live there
   std::int64_t transfers = 0;
-  std::string largest;     // name of its largest parameter
+  std::string largest;  // name of its largest parameter
   std::int64_t largest_bytes = 0;
 };
 
@@ -103,7 +111,7 @@ struct PolicyResult {
   std::vector<ServerLoad> servers;
   Waits pull_waits;
   Waits push_waits;
-  std::vector<WhatIf> what_if;   // any order; printed largest gain first
+  std::vector<WhatIf> what_if;  // any order; printed largest gain first
   std::string verdict;
   std::optional<std::string> deadlock;  // the simulation cannot finish: who waits for what; figures above are then 0
 };
@@ -111,7 +119,7 @@ struct PolicyResult {
 // Everything that `stretto run` says.
 struct RunResult {
   std::string name;
-  std::string setup;        // "8 workers (v100), 2 servers, 10 Gbit/s, sync with barrier"
+  std::string setup;  // "8 workers (v100), 2 servers, 10 Gbit/s, sync with barrier"
   std::uint64_t seed = 1;
   std::vector<std::string> assumptions;  // what the answer rests on
   std::vector<PolicyResult> results;     // by point of vary, then policy in the order asked for

@@ -30,13 +30,20 @@ bool is_server(ResourceKind kind) {
 
 const char* plural(ResourceKind kind) {
   switch (kind) {
-    case ResourceKind::Device: return "devices are busy";
-    case ResourceKind::WorkerNicUp: return "worker NICs (up) are full";
-    case ResourceKind::WorkerNicDown: return "worker NICs (down) are full";
-    case ResourceKind::ServerNicUp: return "server NICs (up) are full";
-    case ResourceKind::ServerNicDown: return "server NICs (down) are full";
-    case ResourceKind::ServerThreads: return "servers' threads are busy";
-    case ResourceKind::WorkerThreads: return "workers' threads are busy";
+    case ResourceKind::Device:
+      return "devices are busy";
+    case ResourceKind::WorkerNicUp:
+      return "worker NICs (up) are full";
+    case ResourceKind::WorkerNicDown:
+      return "worker NICs (down) are full";
+    case ResourceKind::ServerNicUp:
+      return "server NICs (up) are full";
+    case ResourceKind::ServerNicDown:
+      return "server NICs (down) are full";
+    case ResourceKind::ServerThreads:
+      return "servers' threads are busy";
+    case ResourceKind::WorkerThreads:
+      return "workers' threads are busy";
   }
   return "resources are full";
 }
@@ -97,8 +104,7 @@ std::string server_sentence(const PolicyResult& result) {
   for (const ServerLoad& s : result.servers) total += static_cast<double>(s.bytes);
   const auto bytes = static_cast<double>(heaviest->bytes);
   const auto largest = static_cast<double>(heaviest->largest_bytes);
-  const std::string parameter =
-      fmt::format("{} ({})", escape_control(heaviest->largest), bytes_text(largest));
+  const std::string parameter = fmt::format("{} ({})", escape_control(heaviest->largest), bytes_text(largest));
   if (result.servers.size() == 1)
     return fmt::format(" {} holds all {}; its largest parameter is {}.", escape_control(heaviest->name),
                        bytes_text(total), parameter);
@@ -136,7 +142,8 @@ std::string full_sentence(const PolicyResult& result, const ResourceUse& busiest
                     busiest.kind == ResourceKind::WorkerThreads;
   std::string text = fmt::format("{} {} {} of the step", escape_control(busiest.name), busy ? "is busy" : "is full",
                                  whole_percent(busiest.utilisation));
-  if (group.size() > 1) text += fmt::format(" (the least used of the {} alike: {})", group.size(), whole_percent(least));
+  if (group.size() > 1)
+    text += fmt::format(" (the least used of the {} alike: {})", group.size(), whole_percent(least));
   return text + ".";
 }
 
@@ -151,10 +158,11 @@ std::string make_up(const PolicyResult& result) {
   for (const ResourceUse* r : of_kind(result, ResourceKind::Device)) compute = std::max(compute, r->utilisation);
   const NicUse nic = busiest_nic(result);
   if (nic.up != nullptr && nic.both() >= kFull)
-    return fmt::format("The network is what the step waits for: {} is used {} and {} {} of the step; the devices "
-                       "compute {}.",
-                       escape_control(nic.up->name), whole_percent(nic.up->utilisation), escape_control(nic.down->name),
-                       whole_percent(nic.down->utilisation), whole_percent(compute)) +
+    return fmt::format(
+               "The network is what the step waits for: {} is used {} and {} {} of the step; the devices "
+               "compute {}.",
+               escape_control(nic.up->name), whole_percent(nic.up->utilisation), escape_control(nic.down->name),
+               whole_percent(nic.down->utilisation), whole_percent(compute)) +
            cause_sentence(result, nic.up->kind);
 
   std::string text = fmt::format("Nothing is full: the devices compute {} of the step", whole_percent(compute));
@@ -173,8 +181,7 @@ std::string help_sentence(const PolicyResult& result) {
   if (first.gain < kNoticeable)
     return fmt::format(" None of the {} changes tried gains 1 % (most: {}, {}).", changes.size(),
                        escape_control(first.change), signed_percent(first.gain));
-  std::string text =
-      fmt::format(" What helps most: {}: {}", escape_control(first.change), signed_percent(first.gain));
+  std::string text = fmt::format(" What helps most: {}: {}", escape_control(first.change), signed_percent(first.gain));
   if (first.kind != ChangeKind::Hardware && result.lower_bound_any_layout_s.value.value_or(0) > 0) {
     const double left = result.step_time.estimate.mean / (1 + first.gain) / *result.lower_bound_any_layout_s.value - 1;
     text += fmt::format(" (at most {} is left after that for any layout and order)", percent(std::max(0.0, left)));
@@ -231,8 +238,7 @@ std::string warnings(const PolicyResult& result) {
 
 std::string verdict(const PolicyResult& result, std::span<const PolicyResult> point) {
   if (result.deadlock) return "The step cannot finish (deadlock): " + escape_control(*result.deadlock);
-  std::string text =
-      make_up(result) + help_sentence(result) + order_sentence(result, point) + warnings(result);
+  std::string text = make_up(result) + help_sentence(result) + order_sentence(result, point) + warnings(result);
   if (!text.empty() && text.front() == ' ') text.erase(0, 1);
   return text;
 }

@@ -91,7 +91,8 @@ TEST(Verdict, ComputeBound) {
   PolicyResult r;
   r.policy = "tac";
   r.step_time.estimate = {1, 1, 1};
-  r.resources = {{"worker 0 device", ResourceKind::Device, 0.98, 0}, {"worker 1 device", ResourceKind::Device, 0.98, 0}};
+  r.resources = {{"worker 0 device", ResourceKind::Device, 0.98, 0},
+                 {"worker 1 device", ResourceKind::Device, 0.98, 0}};
   r.gap.value = 0.02;
   const std::string v = alone(r);
   EXPECT_SAYS(v, "All 2 devices are busy 98 % of the step.");
@@ -116,8 +117,9 @@ TEST(Verdict, NothingFullSaysWhatTransfersWaitFor) {
   r.pull_waits = {.sender_not_ready = 1, .turn = 6, .service = 0, .wire_queue = 0, .wire_own = 2, .wire_shared = 1};
   r.push_waits = {.service = 3, .wire_own = 1};
   const std::string v = alone(r);
-  EXPECT_SAYS(v, "Nothing is full: the devices compute 40 % of the step, the busiest resource (server 0 NIC up) is used "
-                 "45 %.");
+  EXPECT_SAYS(v,
+              "Nothing is full: the devices compute 40 % of the step, the busiest resource (server 0 NIC up) is used "
+              "45 %.");
   EXPECT_SAYS(v, "Pulls spend 60 % of their time waiting for their turn under the order.");
   EXPECT_SAYS(v, "Pushes spend 75 % of their time in service at the two ends");
 }
