@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedulers/policies/registry.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "schedulers/policies/fifo.hpp"
+#include "schedulers/policies/random.hpp"
+#include "schedulers/policies/tac.hpp"
+#include "schedulers/policies/tic.hpp"
+#include "sim/base/diagnostic.hpp"
+
+namespace stretto::policies {
+
+namespace {
+
+const std::vector<Policy>& table() {
+  static const std::vector<Policy> kTable{
+      {"random", "a fresh random order for every worker and step, as TensorFlow does", {}, make_random},
+      {"fixed_random", "one random order for all workers and steps", {}, make_fixed_random},
+      {"fifo", "order of first use in the graph", {}, make_fifo},
+      {"reverse", "fifo backwards, an easy bad case", {}, make_reverse},
+      {"tic",
+       "TicTac from the graph's structure alone",
+       {{"ties", "name random", "what decides between equal priorities"}},
+       make_tic},
+      {"tac", "TicTac with op times and transfer times", {}, make_tac},
+  };
+  return kTable;
+}
+
+std::vector<std::string> split(std::string_view words) {
+  std::vector<std::string> result;
+  while (!words.empty()) {
+    const auto end = std::min(words.find(' '), words.size());
+    result.emplace_back(words.substr(0, end));
+    words.remove_prefix(std::min(end + 1, words.size()));
+  }
+  return result;
+}
+
+}  // namespace
+
+std::span<const Policy> policies() { return table(); }
+
+std::vector<std::string> policy_names() {
+  std::vector<std::string> names;
+  for (const Policy& policy : table()) names.emplace_back(policy.name);
+  return names;
+}
+
+const Policy& find_policy(std::string_view name) {
+  for (const Policy& policy : table())
+    if (policy.name == name) return policy;
+  throw UserError(fmt::format("there is no policy '{}'", name), name_hint(name, policy_names()));
+}
+
+void check_options(const Policy& policy, const PolicyOptions& options) {
+  std::vector<Diagnostic> wrong;
+  const auto report = [&](std::string message, std::string hint) {
+    wrong.push_back({Severity::Error, {}, "", std::move(message), std::move(hint)});
+  };
+  std::vector<std::string> names;
+  for (const PolicyOption& option : policy.options) names.emplace_back(option.name);
+  for (const auto& [name, value] : options) {
+    const PolicyOption* known = nullptr;
+    for (const PolicyOption& option : policy.options)
+      if (option.name == name) known = &option;
+    if (known == nullptr) {
+      report(fmt::format("policy {} has no option '{}'", policy.name, name),
+             names.empty() ? "it takes no options" : name_hint(name, names));
+      continue;
+    }
+    const auto values = split(known->values);
+    bool valid = false;
+    for (const std::string& v : values) valid = valid || v == value;
+    if (!valid) report(fmt::format("option {} of policy {} is '{}'", name, policy.name, value), name_hint(value, values));
+  }
+  if (!wrong.empty()) throw UserError(std::move(wrong));
+}
+
+plan::Order make_order(std::string_view name, const PolicyInput& input, const PolicyOptions& options) {
+  const Policy& policy = find_policy(name);
+  check_options(policy, options);
+  return policy.make(input, options);
+}
+
+}  // namespace stretto::policies
