@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lower bounds on the step time of a cluster, for any transfer order.
+//
+// step_lower_bound holds for every order (and every discipline) with this layout; any_layout_lower_bound also for every
+// placement and partition over the same servers. Both are the largest of a list of bounds, each named by its resource.
+// Noise-free; constant rates; the first latency of a message before its bytes move or after (both network models).
+//
+// What each kind of bound uses, and no more:
+//   load     in the long run each resource does each step's work: device, NICs, service threads. Holds always.
+//   inference, training with a barrier: the step begins with the overhead, requests reach a server one latency later,
+//            pulls pass sender service, latency, wire, receiver service; an op follows the pulls it needs. Each resource
+//            is a machine whose jobs have the least times of the other stages as heads and tails (machine.hpp); tail of
+//            a pull: the work of ops that need it / (speed x cores).
+//   barrier training = forward part + backward part, split at the "loss": the end of all ops that precede every
+//            gradient. The sum holds only if every pulled parameter is needed by one of these ops (every pull before
+//            every gradient); otherwise the larger of the two parts with their common ops counted once. A worker's own
+//            resources add up per worker; those of a server (all workers' bytes) add to the least part of any worker:
+//            max(server forward + least worker backward, least worker forward + server backward).
+//   no barrier: the same split, from loss to loss: a gradient goes up after its own backward ops, is updated and comes
+//            down before its own forward ops. Up, down, server NICs as one-machine bounds, up and down of one worker as
+//            a two-machine bound per slice. On a server's outgoing NIC the window runs between last losses of a step, on
+//            its incoming NIC between first losses, so that staggered workers are covered. Holds for the long-run mean.
+//   rate_cap limits a connection only if `streams` is 1 (else each message).
+// Heads and tails divide work by the number of cores, which is weak but true for devices with more than one.
+// Parameters that no op reads are left out. Rounding is always down. Cost: O(workers x (ops + transfers log transfers)),
+// equal workers counted once.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "models/cluster/cluster.hpp"
+#include "models/graph/graph.hpp"
+#include "models/plan/plan.hpp"
+#include "sim/base/units.hpp"
+
+namespace stretto::bounds {
+
+struct Bound {
+  std::optional<Duration> value;
+  std::string name;    // "tail bound of server 0 NIC up"; empty without a value
+  std::string reason;  // why there is none; empty with a value
+};
+
+// `training`: forward, backward, pushes, updates; otherwise only the forward pass (graph::forward_only is applied).
+// `graph` is checked, `layout` is one of `graph` on the cluster's servers.
+Bound step_lower_bound(const graph::Graph& graph, const cluster::Cluster& cluster, const plan::Layout& layout,
+                       bool training, bool barrier);
+
+Bound any_layout_lower_bound(const graph::Graph& graph, const cluster::Cluster& cluster, bool training, bool barrier);
+
+}  // namespace stretto::bounds
