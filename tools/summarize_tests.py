@@ -15,6 +15,7 @@ import fnmatch
 import json
 import os
 import pathlib
+import re
 import sys
 import xml.etree.ElementTree as ElementTree
 
@@ -29,6 +30,11 @@ def outcome(case):
     return 'passed'
 
 
+def short_name(name):
+    """The test's own name: Meson puts "project:suite / " before it if there are several suites."""
+    return name.split(' / ')[-1]
+
+
 def cases_of(log_dir):
     """(name, outcome) of each case, from the logs that `meson test` left in log_dir."""
     log = log_dir / 'testlog.json'
@@ -36,16 +42,17 @@ def cases_of(log_dir):
         return [(f'{log_dir}: meson left no log', 'failed')]
     groups = {}  # test name -> cases of its GoogleTest or TAP output
     for suite in ElementTree.parse(log_dir / 'testlog.junit.xml').getroot().iter('testsuite'):
-        parts = suite.get('name').split('.')
-        if len(parts) < 2:
+        _, _, label = suite.get('name').partition('.')
+        if not label:
             continue  # the project's suite of plain tests: testlog.json knows more about those
+        label = short_name(label)
         for case in suite.iter('testcase'):
-            label = '.'.join(parts[1:] + [case.get('name')])
-            groups.setdefault(parts[1], []).append((label, outcome(case)))
+            point = re.sub(r'^\d+ - ', '', case.get('name'))  # a TAP point has its number before its name
+            groups.setdefault(label.split('.')[0], []).append((f'{label}.{point}', outcome(case)))
     cases = []
     for line in log.read_text(encoding='utf-8').splitlines():
         test = json.loads(line)
-        name = test['name'].split(' / ')[-1].split(':')[-1]
+        name = short_name(test['name'])
         good = test['result'] in GOOD_RESULTS
         if name not in groups:
             word = 'skipped' if test['result'] == 'SKIP' else 'passed' if good else 'failed'

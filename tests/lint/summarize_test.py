@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT / 'tests/support'))
 
 import tap  # noqa: E402
 
-GTEST = '''<testsuite name="stretto.unit_base.Units"><testcase name="A" status="run"/>
+GTEST = '''<testsuite name="stretto.stretto:suite / unit_base.Units"><testcase name="A" status="run"/>
 <testcase name="B" status="run">{}</testcase></testsuite>'''
 
 
@@ -37,6 +37,10 @@ class Summary(unittest.TestCase):
     def test_counts_cases_of_gtest_and_plain_tests(self):
         code, lines = self.summarize([('unit_base', 'OK'), ('plain', 'OK')], GTEST.format(''))
         self.assertEqual((code, lines), (0, ['3 passed, 0 failed, 0 skipped']))
+
+    def test_names_of_a_single_suite(self):
+        suites = GTEST.format('').replace('stretto:suite / ', '')
+        self.assertEqual(self.summarize([('unit_base', 'OK')], suites)[1], ['2 passed, 0 failed, 0 skipped'])
 
     def test_failed_case(self):
         code, lines = self.summarize([('unit_base', 'FAIL')], GTEST.format('<failure/>'))
