@@ -12,7 +12,7 @@ CODE = ('.cpp', '.hpp', '.py', '.sh')
 UNFINISHED = re.compile(r'\b(?:TO' r'DO|FIX' r'ME|XX' r'X)\b')
 MACHINE_PATH = re.compile(r'(?<![\w.:/~$}-])/(?:home|root|work|Users|scratch)/\w')
 # Inputs and outputs of tests are what they are.
-DATA = ('tests/golden/', 'tests/data/', 'tests/fuzz/corpus/')
+DATA = ('tests/golden/', 'tests/fixtures/', 'tests/fuzz/corpus/')
 
 
 def is_code(name, text):
