@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +15,7 @@ namespace {
 graph::Graph with_bytes(const std::vector<std::int64_t>& bytes) {
   graph::Graph g;
   for (std::size_t i = 0; i < bytes.size(); ++i)
-    g.parameters.push_back({"v" + std::to_string(i), Bytes(bytes[i]), i % 2 == 0, {}});
+    g.parameters.push_back({fmt::format("v{}", i), Bytes(bytes[i]), i % 2 == 0, {}});
   return g;
 }
 
@@ -143,7 +144,9 @@ TEST(Placement, EveryPlacementLaysOutEveryByteOnce) {
         EXPECT_EQ(sum, bytes[p]);
         const auto [least, most] = std::minmax_element(sizes.begin(), sizes.end());
         EXPECT_LE(*most - *least, bytes[p] % 4 == 0 ? 4 : 1);
-        if (options.slice) EXPECT_LE(*most, options.slice->count());
+        if (options.slice) {
+          EXPECT_LE(*most, options.slice->count());
+        }
       }
     }
 }
