@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Field records: one record per field of a file format. Reading, the check for unknown keys, effective configuration
 // and the reference listing come from the same table, so a new field is one row of the table and one struct member.
+// Several fields may be set by one single value at a path above them (`nic: 10 Gbit/s`): their shorthand.
 //
 // A row is made by one of the functions below from path, range, default, help and an access function that returns a
 // reference to the member: [](auto& s) -> auto& { return s.cluster.workers.count; }. Reading never stops at the first
@@ -32,6 +33,12 @@ struct FieldRecord {
   std::string shorthand;  // a path above where a single value may stand for this field, may be empty
 };
 
+// Limits of quantities in experiment files.
+inline constexpr std::int64_t kMaxDurationPs = 3'600'000'000'000'000;
+inline constexpr std::int64_t kMaxBytes = std::int64_t{1} << 40;
+inline constexpr std::int64_t kMinBandwidth = 1'000;
+inline constexpr double kMaxPerByte = 1e9;
+
 // Collects what is wrong with a tree and reads single values. Each read_* returns nothing after it reported an error.
 // `key` is the field's path.
 class Reader {
@@ -57,6 +64,9 @@ class Reader {
   // The text of a scalar that must not be empty; reports `expected` otherwise.
   const std::string* scalar(const Node& node, std::string_view key, std::string_view expected);
   const std::string* plain(const Node& node, std::string_view key, std::string_view expected);
+  template <class T>
+  std::optional<T> quantity(const Node& node, std::string_view key, std::string_view expected,
+                            Parsed<T> (*parse)(std::string_view), T low, T high, std::string_view range);
   std::vector<Diagnostic> diagnostics_;
 };
 
@@ -74,7 +84,8 @@ std::string write_block(const std::vector<std::pair<std::string, std::string>>& 
 template <class S>
 struct Field {
   FieldRecord record;
-  std::function<void(Reader&, const Node&, S&)> read;
+  // `key` is the path to name in messages: the record's, or its shorthand's.
+  std::function<void(Reader&, const Node&, const std::string& key, S&)> read;
   std::function<std::string(const S&)> write;
 };
 
@@ -113,8 +124,8 @@ Field<S> integer(std::string path, std::int64_t low, std::int64_t high, std::str
   FieldRecord record{path, "integer", std::to_string(low) + " to " + std::to_string(high), std::move(fallback),
                      std::move(help), std::move(shorthand)};
   return {std::move(record),
-          [=](Reader& reader, const Node& node, S& s) {
-            if (const auto v = reader.read_integer(node, path, low, high)) access(s) = static_cast<Number>(*v);
+          [=](Reader& reader, const Node& node, const std::string& key, S& s) {
+            if (const auto v = reader.read_integer(node, key, low, high)) access(s) = static_cast<Number>(*v);
           },
           [=](const S& s) {
             const auto* v = detail::value_of(access(s));
@@ -127,11 +138,11 @@ template <class S, class Access>
 Field<S> number(std::string path, bool fraction, Range range, std::string fallback, std::string help, Access access) {
   FieldRecord record{path, fraction ? "fraction" : "number", range.text, std::move(fallback), std::move(help), ""};
   return {std::move(record),
-          [=](Reader& reader, const Node& node, S& s) {
-            const auto v = fraction ? reader.read_fraction(node, path) : reader.read_number(node, path);
+          [=](Reader& reader, const Node& node, const std::string& key, S& s) {
+            const auto v = fraction ? reader.read_fraction(node, key) : reader.read_number(node, key);
             if (!v) return;
             if (*v < range.low || *v > range.high || (range.low_open && *v == range.low))
-              reader.error(node.place, path, describe(node) + " is out of range", "valid: " + range.text);
+              reader.error(node.place, key, describe(node) + " is out of range", "valid: " + range.text);
             else
               access(s) = *v;
           },
@@ -144,8 +155,8 @@ Field<S> number(std::string path, bool fraction, Range range, std::string fallba
 template <class S, class Access>
 Field<S> boolean(std::string path, std::string fallback, std::string help, Access access) {
   return {{path, "true or false", "", std::move(fallback), std::move(help), ""},
-          [=](Reader& reader, const Node& node, S& s) {
-            if (const auto v = reader.read_bool(node, path)) access(s) = *v;
+          [=](Reader& reader, const Node& node, const std::string& key, S& s) {
+            if (const auto v = reader.read_bool(node, key)) access(s) = *v;
           },
           [=](const S& s) { return std::string(access(s) ? "true" : "false"); }};
 }
@@ -153,8 +164,8 @@ Field<S> boolean(std::string path, std::string fallback, std::string help, Acces
 template <class S, class Access>
 Field<S> text(std::string path, std::string fallback, std::string help, Access access) {
   return {{path, "text", "", std::move(fallback), std::move(help), ""},
-          [=](Reader& reader, const Node& node, S& s) {
-            if (auto v = reader.read_text(node, path)) access(s) = std::move(*v);
+          [=](Reader& reader, const Node& node, const std::string& key, S& s) {
+            if (auto v = reader.read_text(node, key)) access(s) = std::move(*v);
           },
           [=](const S& s) { return quote_if_needed(access(s)); }};
 }
@@ -167,26 +178,26 @@ Field<S> choice(std::string path, std::vector<std::string> names, std::string fa
   std::string type = "one of ";
   for (std::size_t i = 0; i < names.size(); ++i) type += (i > 0 ? ", " : "") + names[i];
   return {{path, names.size() == 1 ? names[0] : type, "", std::move(fallback), std::move(help), ""},
-          [=](Reader& reader, const Node& node, S& s) {
-            if (const auto v = reader.read_choice(node, path, names)) access(s) = static_cast<Enum>(*v);
+          [=](Reader& reader, const Node& node, const std::string& key, S& s) {
+            if (const auto v = reader.read_choice(node, key, names)) access(s) = static_cast<Enum>(*v);
           },
           [=](const S& s) { return names.at(static_cast<std::size_t>(access(s))); }};
 }
 
 template <class S, class Access>
 Field<S> duration(std::string path, std::string fallback, std::string help, Access access) {
-  return {{path, "duration", "0 or more", std::move(fallback), std::move(help), ""},
-          [=](Reader& reader, const Node& node, S& s) {
-            if (const auto v = reader.read_duration(node, path)) access(s) = *v;
+  return {{path, "duration", "0 to 1 hour", std::move(fallback), std::move(help), ""},
+          [=](Reader& reader, const Node& node, const std::string& key, S& s) {
+            if (const auto v = reader.read_duration(node, key)) access(s) = *v;
           },
           [=](const S& s) { return format_duration(access(s)); }};
 }
 
 template <class S, class Access>
 Field<S> bytes(std::string path, std::string fallback, std::string help, Access access) {
-  return {{path, "bytes", "0 or more", std::move(fallback), std::move(help), ""},
-          [=](Reader& reader, const Node& node, S& s) {
-            if (const auto v = reader.read_bytes(node, path)) access(s) = *v;
+  return {{path, "bytes", "0 to 1 TiB", std::move(fallback), std::move(help), ""},
+          [=](Reader& reader, const Node& node, const std::string& key, S& s) {
+            if (const auto v = reader.read_bytes(node, key)) access(s) = *v;
           },
           [=](const S& s) { return format_bytes(access(s)); }};
 }
@@ -194,24 +205,28 @@ Field<S> bytes(std::string path, std::string fallback, std::string help, Access 
 template <class S, class Access>
 Field<S> bandwidth(std::string path, std::string fallback, std::string help, Access access,
                    std::string shorthand = "") {
-  return {{path, "bandwidth", "more than 0, or unlimited", std::move(fallback), std::move(help), std::move(shorthand)},
-          [=](Reader& reader, const Node& node, S& s) {
-            if (const auto v = reader.read_bandwidth(node, path)) access(s) = *v;
+  return {{path, "bandwidth", "1 kbit/s or more, or unlimited", std::move(fallback), std::move(help), std::move(shorthand)},
+          [=](Reader& reader, const Node& node, const std::string& key, S& s) {
+            if (const auto v = reader.read_bandwidth(node, key)) access(s) = *v;
           },
           [=](const S& s) { return format_bandwidth(access(s)); }};
 }
 
 template <class S, class Access>
 Field<S> per_byte(std::string path, std::string fallback, std::string help, Access access) {
-  return {{path, "time per byte", "0 or more", std::move(fallback), std::move(help), ""},
-          [=](Reader& reader, const Node& node, S& s) {
-            if (const auto v = reader.read_per_byte(node, path)) access(s) = *v;
+  return {{path, "time per byte", "0 to 1 ms/B", std::move(fallback), std::move(help), ""},
+          [=](Reader& reader, const Node& node, const std::string& key, S& s) {
+            if (const auto v = reader.read_per_byte(node, key)) access(s) = *v;
           },
           [=](const S& s) { return format_per_byte(access(s)); }};
 }
 
-// The node that gives the field: at its path, or a single value at its shorthand's path; nullptr where it is absent.
-const Node* find_field(const Node& root, const FieldRecord& record);
+// Where a field stands: its node and the path that it was found at, which is the record's or its shorthand's.
+struct Found {
+  const Node* node = nullptr;  // nullptr where the field is absent
+  std::string key;
+};
+Found find_field(const Node& root, const FieldRecord& record);
 
 // Reads every row that the tree has and reports unknown keys; members of absent fields keep their values.
 template <class S>
@@ -220,7 +235,7 @@ void read_fields(Reader& reader, const Node& root, const std::vector<Field<S>>& 
   for (const Field<S>& f : fields) records.push_back(f.record);
   check_keys(reader, root, records);
   for (const Field<S>& f : fields)
-    if (const Node* node = find_field(root, f.record)) f.read(reader, *node, s);
+    if (const Found found = find_field(root, f.record); found.node) f.read(reader, *found.node, found.key, s);
 }
 
 // Effective configuration: every field with its value.

@@ -56,7 +56,7 @@ class Loader {
  private:
   struct Walk;
   void expand(Node& node, Walk& walk);
-  void include(Node& node, const Node& path, Node& base, Walk& walk);
+  void include(const Node& path, Node& base, Walk& walk);
   std::map<std::string, Node> trees_;
   std::vector<std::string> files_;
 };

@@ -74,7 +74,7 @@ struct NamedServer {
 };
 
 struct PlacementSpec {
-  PlacementKind kind = PlacementKind::RoundRobin;
+  PlacementKind kind = PlacementKind::RoundRobin;  // as TensorFlow does it
   Bytes part_size;          // Partitioned: largest part, or 0 where `parts` is used
   std::uint32_t parts = 0;  // Partitioned: number of equal parts; 0 with part_size 0 = one part per server
   std::vector<NamedServer> by_name;
@@ -146,23 +146,13 @@ struct RunsSpec {
   bool operator==(const RunsSpec&) const = default;
 };
 
-// One entry of `vary`: a path and the values that it takes.
-struct Axis {
-  std::string path;
-  std::vector<std::string> values;  // as YAML flow text
-  config::Place place;              // of the path
-  std::vector<config::Node> nodes;  // the values, with their places
-  bool operator==(const Axis& other) const { return path == other.path && values == other.values; }
-};
-
 struct Spec {
-  std::string name;
+  std::string name;  // that of the file where the file gives none
   WorkloadSpec workload;
   ClusterSpec cluster;
   TrainingSpec training;
   std::vector<PolicySpec> policies = {{"random", {}, {}}, {"fifo", {}, {}}, {"tic", {}, {}}, {"tac", {}, {}}};
   RunsSpec runs;
-  std::vector<Axis> vary;  // the axes of the whole experiment, also in the spec of one point
   bool operator==(const Spec&) const = default;
 };
 
@@ -172,8 +162,16 @@ struct Point {
   Spec spec;
 };
 
+// One entry of `vary`: a path and the values that it takes, as YAML flow text.
+struct Axis {
+  std::string path;
+  std::vector<std::string> values;
+  bool operator==(const Axis&) const = default;
+};
+
 // An experiment file with everything it includes, at least one point (the first axis varies slowest).
 struct Experiment {
+  std::vector<Axis> axes;
   std::vector<Point> points;
   std::vector<std::string> files;  // YAML files that were read, in the order of reading
 };
@@ -192,11 +190,14 @@ Experiment load_experiment(const std::string& path, const std::vector<std::strin
 Experiment read_experiment(const std::string& text, const std::string& file,
                            const std::vector<std::string>& overrides = {}, const Options& options = {});
 
-// One spec from a resolved tree (includes merged, overrides applied); `vary` itself is read but not applied.
-Spec read_spec(const config::Node& root, const Options& options = {});
+// One spec from a resolved tree (includes merged, overrides applied); `vary` is not looked at. Findings go to `reader`;
+// the spec is complete only where there are none.
+Spec read_spec(config::Reader& reader, const config::Node& root, const Options& options = {});
 
-// Complete YAML with every default filled in; reading it gives an equal spec.
+// Complete YAML with every default filled in. Reading it from the current directory gives an equal spec, or for an
+// experiment equal points. Fields that `vary` sets show the value of the first point.
 std::string effective_yaml(const Spec& spec);
+std::string effective_yaml(const Experiment& experiment);
 
 // Every field of the format in the order of the reference.
 std::vector<config::FieldRecord> field_records();

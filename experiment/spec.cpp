@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiment/spec.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "experiment/spec_fields.hpp"
+
+namespace stretto::experiment {
+
+namespace {
+
+using config::Node;
+using config::Reader;
+
+constexpr std::size_t kMaxFindings = 100;
+constexpr std::string_view kWorkloadSuffix = ".workload.json";
+
+// The place of the field, or that of the nearest section around it that the tree has.
+config::Place place_of(const Node& root, std::string path) {
+  while (!path.empty()) {
+    if (const config::Entry* entry = config::find_entry(root, path)) {
+      const bool value = entry->value.is_scalar() || entry->value.is_sequence();
+      return value ? entry->value.place : entry->place;
+    }
+    const std::size_t dot = path.rfind('.');
+    path.resize(dot == std::string::npos ? 0 : dot);
+  }
+  return root.place;
+}
+
+// True where no finding is about one of the fields, so that a rule between them says something new.
+bool clean(Reader& reader, const std::vector<std::string>& keys) {
+  return std::none_of(reader.diagnostics().begin(), reader.diagnostics().end(), [&](const Diagnostic& d) {
+    return std::any_of(keys.begin(), keys.end(), [&](const std::string& k) {
+      return d.key == k || k.starts_with(d.key + ".") || d.key.starts_with(k + ".");
+    });
+  });
+}
+
+void check_workload(Reader& reader, const Node& root, const Options& options, Spec& s) {
+  const config::Place place = place_of(root, "workload");
+  const bool model = config::find_path(root, "workload.model");
+  const bool file = config::find_path(root, "workload.file");
+  if (!clean(reader, {"workload"})) return;
+  if (model && file)
+    return reader.error(place_of(root, "workload.file"), "workload.file", "both model and file are given",
+                        "leave one of them out");
+  if (!model && !file)
+    return reader.error(place, "workload", "there is no workload",
+                        "say model: NAME of a shipped workload, or file: PATH");
+  if (model) {
+    const std::vector<std::string> names = shipped_models(options);
+    if (std::find(names.begin(), names.end(), s.workload.model) == names.end()) {
+      const std::string guess = nearest_name(s.workload.model, names);
+      std::string hint = guess.empty() ? "shipped:" : fmt::format("did you mean '{}'? shipped:", guess);
+      for (const std::string& name : names) hint += " " + name;
+      if (names.empty()) hint = fmt::format("no workload is shipped in '{}'", options.shipped);
+      return reader.error(s.workload.place, "workload.model", fmt::format("unknown model '{}'", s.workload.model),
+                          std::move(hint));
+    }
+    s.workload.file = (std::filesystem::path(options.shipped) / "workloads" / (s.workload.model + std::string(kWorkloadSuffix)))
+                          .string();
+    return;
+  }
+  std::error_code code;
+  if (!std::filesystem::is_regular_file(s.workload.file, code))
+    reader.error(s.workload.place, "workload.file", fmt::format("no such file: '{}'", s.workload.file));
+}
+
+void check_nic(Reader& reader, const Node& root, const std::string& path) {
+  const config::Entry* nic = config::find_entry(root, path);
+  if (!nic || !nic->value.is_map()) return;
+  for (const char* direction : {"up", "down"})
+    if (!nic->value.find(direction))
+      reader.error(nic->place, path, fmt::format("'{}' is missing", direction), "give up and down, or one rate for both");
+}
+
+void check_cluster(Reader& reader, const Node& root, const Spec& s) {
+  check_nic(reader, root, "cluster.workers.nic");
+  check_nic(reader, root, "cluster.servers.nic");
+  const std::string cores = "cluster.workers.device.cores";
+  if (s.cluster.workers.device.kind == DeviceKind::Gpu && config::find_path(root, cores) &&
+      clean(reader, {"cluster.workers.device.kind"}))
+    reader.error(place_of(root, cores), cores, "a gpu has no cores", "say kind: cpu, or leave cores out");
+  const NetworkSpec& network = s.cluster.network;
+  if (network.chunk.count() > 0 && network.model == cluster::LinkModel::Fluid && clean(reader, {"cluster.network.model"}))
+    reader.error(place_of(root, "cluster.network.chunk"), "cluster.network.chunk", "the fluid model has no chunks",
+                 "say model: fifo, or leave chunk out");
+  const auto limited = [](const NicSpec& nic) { return !nic.up.is_unlimited() || !nic.down.is_unlimited(); };
+  for (const auto& [path, nic] : {std::pair("cluster.workers.nic", &s.cluster.workers.nic),
+                                  std::pair("cluster.servers.nic", &s.cluster.servers.nic)})
+    if (network.comm_compute_ratio && limited(*nic)) {
+      const Span at = place_of(root, path).span();
+      reader.error(network.ratio_place, "cluster.network.comm_compute_ratio",
+                   fmt::format("stands in place of NIC rates, but {} is given at {}:{}:{}", path, at.file, at.line, at.column),
+                   "leave one of them out");
+    }
+  for (const NamedServer& n : s.cluster.servers.placement.by_name)
+    if (n.server >= s.cluster.servers.count && clean(reader, {"cluster.servers.count"}))
+      reader.error(n.place, "cluster.servers.placement.by_name." + n.parameter,
+                   fmt::format("there is no server {}", n.server),
+                   s.cluster.servers.count == 1 ? std::string("there is one server, 0")
+                                                : fmt::format("valid: 0 to {}", s.cluster.servers.count - 1));
+}
+
+void check_runs(Reader& reader, const Node& root, const Spec& s) {
+  if (s.runs.warm_up >= s.runs.iterations && clean(reader, {"runs.warm_up", "runs.iterations"})) {
+    const std::string at = config::find_path(root, "runs.warm_up") ? "runs.warm_up" : "runs.iterations";
+    reader.error(place_of(root, at), at,
+                 fmt::format("{} iterations leave no step to measure after {} of warm-up", s.runs.iterations, s.runs.warm_up),
+                 "valid: warm_up less than iterations");
+  }
+  if (s.runs.min_replications > s.runs.max_replications && clean(reader, {"runs.replications"})) {
+    const std::string at =
+        config::find_path(root, "runs.replications.min") ? "runs.replications.min" : "runs.replications.max";
+    reader.error(place_of(root, at), at,
+                 fmt::format("min is {} and max is {}", s.runs.min_replications, s.runs.max_replications),
+                 "valid: min at most max");
+  }
+}
+
+// `vary` as axes with the located values that overrides need.
+struct LocatedAxis {
+  Axis axis;
+  std::vector<config::Override> overrides;  // one per value
+};
+
+// Paths of workload files as seen from the current directory, since the text leaves its file.
+Node without_directory(const std::string& path, Node value) {
+  if (path == "workload.file" && value.is_scalar()) value.text = value.place.resolve(value.text);
+  if (config::Entry* file = value.find("file"); path == "workload" && file && file->value.is_scalar())
+    file->value.text = file->value.place.resolve(file->value.text);
+  return value;
+}
+
+std::vector<LocatedAxis> read_axes(Reader& reader, const Node& root) {
+  std::vector<LocatedAxis> axes;
+  const Node* vary = config::find_path(root, "vary");
+  if (!vary || vary->is_null()) return axes;
+  if (!vary->is_map()) {
+    reader.error(vary->place, "vary", "expected a mapping from paths to lists, found " + config::describe(*vary),
+                 "for example {cluster.workers.count: [1, 2, 4]}");
+    return axes;
+  }
+  std::size_t points = 1;
+  for (const config::Entry& entry : vary->entries) {
+    const std::string key = "vary." + entry.key;
+    const std::string head = entry.key.substr(0, entry.key.find_first_of(".["));
+    if (head == "vary" || head == "stretto" || head == "name" || entry.key.ends_with(".include")) {
+      reader.error(entry.place, key, "cannot be varied");
+      continue;
+    }
+    if (!entry.value.is_sequence() || entry.value.items.empty()) {
+      reader.error(entry.value.place, key,
+                   "expected a list of values, found " +
+                       (entry.value.is_sequence() ? std::string("an empty list") : config::describe(entry.value)),
+                   "for example [1, 2, 4]");
+      continue;
+    }
+    points *= entry.value.items.size();
+    if (points > kMaxPoints) {
+      reader.error(entry.place, key, fmt::format("more than {} points", kMaxPoints), "vary fewer fields or values");
+      return axes;
+    }
+    LocatedAxis axis;
+    axis.axis.path = entry.key;
+    for (const Node& value : entry.value.items) {
+      axis.axis.values.push_back(config::to_flow(without_directory(entry.key, value)));
+      axis.overrides.push_back({entry.key, value, entry.place});
+    }
+    axes.push_back(std::move(axis));
+  }
+  return axes;
+}
+
+void collect(Reader& reader, const std::vector<Diagnostic>& diagnostics, std::set<std::string>& seen) {
+  for (const Diagnostic& d : diagnostics)
+    if (seen.insert(render(d)).second) reader.diagnostics().push_back(d);
+}
+
+// Reads every point; findings of all points go to `reader`, each once.
+std::vector<Point> read_points(Reader& reader, config::Loader& loader, const Node& root,
+                               const std::vector<LocatedAxis>& axes, const Options& options) {
+  std::vector<Point> points;
+  std::set<std::string> seen;
+  std::vector<std::size_t> at(axes.size(), 0);
+  while (reader.diagnostics().size() < kMaxFindings) {
+    Point point;
+    std::vector<config::Override> overrides;
+    for (std::size_t a = 0; a < axes.size(); ++a) {
+      overrides.push_back(axes[a].overrides[at[a]]);
+      point.vary.emplace_back(axes[a].axis.path, axes[a].axis.values[at[a]]);
+    }
+    try {
+      Reader one;
+      point.spec = read_spec(one, axes.empty() ? root : loader.resolve(root, overrides), options);
+      collect(reader, one.diagnostics(), seen);
+    } catch (const UserError& e) {
+      collect(reader, e.diagnostics(), seen);
+    }
+    points.push_back(std::move(point));
+    std::size_t a = axes.size();
+    while (a > 0 && ++at[a - 1] == axes[a - 1].overrides.size()) at[--a] = 0;
+    if (a == 0) break;
+  }
+  return points;
+}
+
+Experiment load_tree(config::Loader& loader, Node raw, const std::vector<std::string>& overrides, const Options& options) {
+  Reader reader;
+  std::vector<config::Override> sets;
+  for (const std::string& text : overrides) {
+    try {
+      sets.push_back(config::parse_override(text));
+    } catch (const UserError& e) {
+      reader.diagnostics().insert(reader.diagnostics().end(), e.diagnostics().begin(), e.diagnostics().end());
+    }
+  }
+  Experiment experiment;
+  try {
+    const Node root = loader.resolve(std::move(raw), sets);
+    const std::vector<LocatedAxis> axes = read_axes(reader, root);
+    experiment.points = read_points(reader, loader, root, axes, options);
+    for (const LocatedAxis& axis : axes) experiment.axes.push_back(axis.axis);
+  } catch (const UserError& e) {
+    reader.diagnostics().insert(reader.diagnostics().end(), e.diagnostics().begin(), e.diagnostics().end());
+  }
+  if (!reader.diagnostics().empty()) throw UserError(std::move(reader.diagnostics()));
+  experiment.files = loader.files();
+  return experiment;
+}
+
+}  // namespace
+
+Spec read_spec(Reader& reader, const Node& root, const Options& options) {
+  Spec s;
+  if (!root.is_map()) {
+    reader.error(root.place, "", fmt::format("expected a mapping, found {}", config::describe(root)));
+    return s;
+  }
+  if (!root.find("stretto"))
+    reader.error(root.place, "stretto", "the version of the file format is missing",
+                 fmt::format("begin the file with stretto: {}", config::kFormatVersion));
+  config::read_fields(reader, root, spec_fields(), s);
+  if (s.name.empty() && root.place.source)
+    s.name = std::filesystem::path(root.place.source->file).stem().string();
+  check_workload(reader, root, options, s);
+  check_cluster(reader, root, s);
+  check_runs(reader, root, s);
+  return s;
+}
+
+Experiment load_experiment(const std::string& path, const std::vector<std::string>& overrides, const Options& options) {
+  config::Loader loader;
+  return load_tree(loader, loader.read(path), overrides, options);
+}
+
+Experiment read_experiment(const std::string& text, const std::string& file, const std::vector<std::string>& overrides,
+                           const Options& options) {
+  config::Loader loader;
+  return load_tree(loader, config::parse_text(text, file), overrides, options);
+}
+
+std::string effective_yaml(const Spec& spec) { return config::write_fields(spec_fields(), spec); }
+
+std::string effective_yaml(const Experiment& experiment) {
+  std::string out = effective_yaml(experiment.points.at(0).spec);
+  if (experiment.axes.empty()) return out;
+  out += "vary:\n";
+  for (const Axis& axis : experiment.axes) {
+    out += "  " + config::quote_if_needed(axis.path) + ": [";
+    for (std::size_t i = 0; i < axis.values.size(); ++i) out += (i > 0 ? ", " : "") + axis.values[i];
+    out += "]\n";
+  }
+  return out;
+}
+
+std::vector<config::FieldRecord> field_records() {
+  std::vector<config::FieldRecord> records;
+  for (const auto& field : spec_fields()) records.push_back(field.record);
+  return records;
+}
+
+std::vector<std::string> shipped_models(const Options& options) {
+  std::vector<std::string> names;
+  std::error_code code;
+  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(options.shipped) / "workloads", code)) {
+    const std::string name = entry.path().filename().string();
+    if (name.ends_with(kWorkloadSuffix)) names.push_back(name.substr(0, name.size() - kWorkloadSuffix.size()));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+cluster::Cluster make_cluster(const Spec& spec) {
+  const ClusterSpec& c = spec.cluster;
+  const auto nic = [](const NicSpec& n) { return cluster::Nic{n.up, n.down}; };
+  const auto service = [](const ServiceSpec& v) { return cluster::ServiceCost{v.per_message, v.per_byte_ps}; };
+  cluster::Cluster out;
+  for (std::uint32_t w = 0; w < c.workers.count; ++w)
+    out.workers.push_back({fmt::format("worker {}", w),
+                           {c.workers.device.name, c.workers.device.cores, c.workers.device.speed},
+                           nic(c.workers.nic), c.workers.threads, service(c.workers.send), service(c.workers.receive)});
+  for (std::uint32_t s = 0; s < c.servers.count; ++s)
+    out.servers.push_back({fmt::format("server {}", s), nic(c.servers.nic), c.servers.threads, service(c.servers.send),
+                           service(c.servers.receive), c.servers.update_rate});
+  out.network = {c.network.model,   c.network.latency,  c.network.efficiency,
+                 c.network.streams, c.network.rate_cap, c.network.chunk};
+  out.step_overhead = c.step_overhead;
+  return out;
+}
+
+}  // namespace stretto::experiment
