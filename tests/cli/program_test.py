@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The program from outside: exit codes, what goes to which stream, files that it writes."""
+import json
+import subprocess
+
+import program
+from program import BINARY, QUICKSTART
+
+import tap
+
+COMMANDS = ('run', 'import', 'show', 'list', 'reproduce')
+RESULT_KEYS = {
+    'policy', 'vary', 'step_time_s', 'samples_per_s', 'scaling_efficiency', 'gain_over_random', 'gain_over_fifo',
+    'lower_bound_s', 'lower_bound_any_layout_s', 'gap', 'ordering_efficiency', 'speedup_limit', 'straggler_effect',
+    'resources', 'verdict',
+}
+FIXTURE = 'tests/fixtures/toy.graph.txt'
+
+
+class Usage(program.ProgramTest):
+    def test_help(self):
+        text = self.good('--help')
+        for command in COMMANDS:
+            self.assertIn(f'\n  {command} ', text)
+            self.assertIn('stretto ' + command, self.good(command, '--help'))
+
+    def test_version_names_release_and_commit(self):
+        self.assertRegex(self.good('--version'), r'^stretto \d+\.\d+\.\d+ \(commit ([0-9a-f]{12}(-dirty)?|unknown)\)\n$')
+
+    def test_no_command(self):
+        self.assertIn('run', self.refused())
+
+    def test_unknown_words_get_the_nearest(self):
+        for arguments, near in ((['rnu', QUICKSTART], 'run'), (['lst', 'policies'], 'list'),
+                                (['run', QUICKSTART, '--sed', '1'], '--seed'), (['list', 'polices'], 'policies'),
+                                (['show', 'vgg16'], 'vgg_16'),
+                                (['run', QUICKSTART, '--set', 'cluster.wrkers.count=2'], 'workers')):
+            self.assertIn(f"did you mean '{near}'", self.refused(*arguments).replace('"', "'"), arguments)
+
+    def test_missing_and_superfluous_arguments(self):
+        for command in COMMANDS:
+            self.refused(command)
+        self.refused('run', QUICKSTART, 'another.yaml')
+        self.refused('run', QUICKSTART, '--seed')
+
+    def test_bad_values(self):
+        for arguments in (['--seed', 'x'], ['--seed', '-1'], ['--format', 'xml'], ['--set', 'nothing'],
+                          ['--set', 'cluster.workers.count=0'], ['--set', 'cluster.workers.nic=10']):
+            self.refused('run', QUICKSTART, *arguments)
+
+    def test_missing_file_is_named(self):
+        for command in ('run', 'import', 'show', 'reproduce'):
+            self.assertIn('gone.yaml', self.refused(command, 'gone.yaml'))
+
+    def test_wrong_experiment_points_at_the_place(self):
+        name = self.write('wrong.yaml', 'stretto: 1\nname: wrong\nworkload: {model: vgg_16}\ncluster:\n  wokers: {}\n')
+        text = self.refused('run', name)
+        self.assertIn('wrong.yaml:5:3: error: cluster.wokers: ', text)
+        self.assertIn('\n    ^', text)
+        self.assertIn('workers', text)
+
+    def test_names_from_files_cannot_drive_the_terminal(self):
+        name = self.write('hostile.yaml', 'stretto: 1\nname: a\n"\\e[31mred": 1\n')
+        self.assertNotIn('\x1b', self.refused('run', name))
+
+
+class Show(program.ProgramTest):
+    def test_list(self):
+        for subject, word in (('policies', 'tac'), ('placements', 'greedy'), ('topologies', 'star'),
+                              ('fields', 'cluster.workers.count')):
+            self.assertIn(word, self.good('list', subject))
+
+    def test_shipped_workloads(self):
+        self.assertIn('16', self.good('show', 'vgg_16'))
+        self.assertNotEqual(self.good('show', 'vgg_16'), self.good('show', 'resnet_50'))
+
+    def test_effective_experiment_reads_back_to_itself(self):
+        first = self.good('show', QUICKSTART, '--effective', '--set', 'runs.seed=77')
+        self.assertIn('77', first)
+        name = self.write('effective.yaml', first)
+        self.assertEqual(self.good('show', name, '--effective'), first)
+
+    def test_import(self):
+        done = self.start('import', FIXTURE)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(done.stdout)['format'], 'stretto-workload')
+        self.assertIn('read', done.stderr)
+        written = self.start('import', FIXTURE, '-o', 'toy.workload.json')
+        self.assertEqual((written.returncode, written.stdout), (0, ''))
+        self.assertEqual((self.folder / 'toy.workload.json').read_text(), done.stdout)
+        self.assertIn('toy', self.good('show', 'toy.workload.json'))
+
+    def test_import_of_what_is_no_model(self):
+        self.refused('import', self.write('a.txt', 'hello\n'))
+        self.refused('import', FIXTURE, '-o', 'no/such/folder/a.json')
+
+
+class Run(program.ProgramTest):
+    @classmethod
+    def setUpClass(cls):
+        done = subprocess.run([BINARY, 'run', program.SOURCE / QUICKSTART, '--format', 'json'], capture_output=True,
+                              text=True, timeout=300)
+        cls.code, cls.json, cls.errors = done.returncode, done.stdout, done.stderr
+
+    def test_text(self):
+        text = self.good('run', QUICKSTART)
+        for word in ('random', 'fifo', 'tic', 'tac', 'Verdict'):
+            self.assertIn(word, text)
+
+    def test_json(self):
+        self.assertEqual((self.code, self.errors), (0, ''))
+        results = json.loads(self.json)['results']
+        self.assertGreater(len(results), 3)
+        for result in results:
+            self.assertLessEqual(RESULT_KEYS, set(result))
+            for key in ('lower_bound_s', 'gap', 'scaling_efficiency'):
+                self.assertTrue(result[key] is not None or result[key + '_reason'], key)
+
+    def test_seed_decides_everything(self):
+        again = self.good('run', QUICKSTART, '--format', 'json')
+        self.assertEqual(again, self.json)
+        self.assertNotEqual(self.good('run', QUICKSTART, '--format', 'json', '--seed', '4711'), self.json)
+        self.assertEqual(self.good('run', QUICKSTART), self.good('run', QUICKSTART))
+
+    def test_seed_option_and_field_are_one(self):
+        by_option = self.good('run', QUICKSTART, '--format', 'json', '--seed', '4711')
+        self.assertEqual(self.good('run', QUICKSTART, '--format', 'json', '--set', 'runs.seed=4711'), by_option)
+
+    def test_relative_paths_are_those_of_the_caller(self):
+        (self.folder / 'sub').mkdir()
+        self.assertEqual(self.good('run', '../' + QUICKSTART, '--format', 'json', cwd=self.folder / 'sub'), self.json)
+
+    def test_written_result_is_reproduced(self):
+        self.good('run', QUICKSTART, '--out', 'out put')
+        out = self.folder / 'out put'
+        for path in out.iterdir():
+            json.loads(path.read_text())
+        self.assertEqual((out / 'result.json').read_text(), self.json)
+        self.assertGreater(len(list(out.iterdir())), 3)
+        self.assertEqual(self.start('reproduce', 'out put').returncode, 0)
+        result = out / 'result.json'
+        result.write_text(result.read_text().replace('"n": ', '"n": 1', 1).replace('"n":', '"n":1', 1))
+        changed = self.start('reproduce', 'out put')
+        self.assertEqual(changed.returncode, 1, changed.stderr)
+
+    def test_full_disk_and_closed_pipe(self):
+        with open('/dev/full', 'w') as full:
+            done = subprocess.run([BINARY, 'list', 'fields'], stdout=full, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn('stdout', done.stderr)
+        pipe = subprocess.run(['bash', '-c', '"$0" list fields | true; exit "${PIPESTATUS[0]}"', BINARY],
+                              capture_output=True, text=True)
+        self.assertEqual((pipe.returncode, pipe.stderr), (0, ''))
+
+
+if __name__ == '__main__':
+    tap.main()
