@@ -129,7 +129,6 @@ class Compiler {
       begun = add(Role::Overhead, w, 0, builder_.add_delay(cluster_.step_overhead));
       builder_.add_edge(start, begun);
     }
-    // Activities are looked up by role and index below: all pulls, then all ops, then all pushes.
     const std::size_t first_pull = out_.pull.size();
     add_pulls(w, begun);
     std::vector<bool> unread(out_.transfers, true);

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/waits.hpp"
+
+#include <algorithm>
+
+namespace stretto::analysis {
+
+WaitsObserver::WaitsObserver(const training::Compiled& compiled, std::uint32_t first, std::uint32_t last)
+    : compiled_(&compiled), first_(first), last_(last), ops_ended_(compiled.workers) {
+  const program::StepProgram& p = compiled.program;
+  alone_.resize(p.size());
+  for (std::uint32_t a = 0; a < p.size(); ++a)
+    if (p.activities[a].kind == program::Kind::Message)
+      alone_[a] =
+          transfer_duration(Bytes(p.activities[a].amount), p.wires.rate_alone(p.channels[p.activities[a].where].route));
+}
+
+void WaitsObserver::on_end(const program::ActivityRecord& r) {
+  const training::Label& label = compiled_->labels[r.activity];
+  if (label.role == training::Role::OpsDone) ops_ended_[label.worker] = r.end;
+  if (r.iteration < first_ || r.iteration >= last_) return;
+  if (label.role != training::Role::Pull && label.role != training::Role::Push) return;
+  const bool pull = label.role == training::Role::Pull;
+  Waits& w = pull ? pull_ : push_;
+  const Duration latency = compiled_->program.channels[compiled_->program.activities[r.activity].where].latency;
+  if (pull && !compiled_->barrier) w.sender_not_ready += std::max(0.0, (r.ready - ops_ended_[label.worker]).seconds());
+  w.turn += (r.handed - r.ready).seconds();
+  w.service += (r.on_wire - r.handed).seconds() + (r.end - r.arrived).seconds();
+  w.wire_queue += (r.begin - r.on_wire - latency).seconds();
+  w.wire_own += (latency + alone_[r.activity]).seconds();
+  w.wire_shared += std::max(0.0, (r.arrived - r.begin - alone_[r.activity]).seconds());
+}
+
+Waits WaitsObserver::mean(const Waits& sum, std::int64_t runs) const {
+  const double f = 1.0 / (static_cast<double>(runs) * (last_ - first_) * compiled_->workers);
+  Waits m = sum;
+  for (double* v : {&m.sender_not_ready, &m.turn, &m.service, &m.wire_queue, &m.wire_own, &m.wire_shared}) *v *= f;
+  return m;
+}
+
+}  // namespace stretto::analysis

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the time of messages goes: sums over all pulls (or pushes) of the stages of model section 4, from the records of
+// a simulation. Per message, with alone = bytes / (rate alone on its route) and L the latency of its channel:
+//   sender not ready = ready - end of the worker's ops of the step before, at least 0 (pulls without a barrier)
+//   turn        = handed - ready
+//   service     = (on_wire - handed) + (end - arrived)
+//   wire queue  = begin - on_wire - L
+//   wire own    = L + alone
+//   wire shared = (arrived - begin) - alone, at least 0 (rounding)
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analysis/result.hpp"
+#include "models/training/compile.hpp"
+#include "sim/program/observer.hpp"
+
+namespace stretto::analysis {
+
+class WaitsObserver : public program::Observer {
+ public:
+  // Counts the iterations first <= i < last. `compiled` must outlive the observer.
+  WaitsObserver(const training::Compiled& compiled, std::uint32_t first, std::uint32_t last);
+  void on_end(const program::ActivityRecord& record) override;
+  // Mean seconds per step and worker, over everything seen so far in `runs` simulations.
+  Waits pulls(std::int64_t runs) const { return mean(pull_, runs); }
+  Waits pushes(std::int64_t runs) const { return mean(push_, runs); }
+
+ private:
+  Waits mean(const Waits& sum, std::int64_t runs) const;
+  const training::Compiled* compiled_;
+  std::uint32_t first_;
+  std::uint32_t last_;
+  std::vector<Duration> alone_;    // per activity; messages only
+  std::vector<Time> ops_ended_;    // per worker: end of the ops of the latest step
+  Waits pull_;
+  Waits push_;
+};
+
+}  // namespace stretto::analysis

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiment/runner.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "analysis/metrics.hpp"
+#include "analysis/statistics.hpp"
+#include "analysis/verdict.hpp"
+#include "config/units_text.hpp"
+#include "experiment/what_if.hpp"
+#include "schedulers/bounds/step.hpp"
+
+namespace stretto::experiment {
+
+namespace {
+
+using analysis::PolicyResult;
+
+std::vector<PolicySpec> with_baselines(const std::vector<PolicySpec>& asked) {
+  std::vector<PolicySpec> policies;
+  for (const char* name : {"random", "fifo"})
+    if (std::none_of(asked.begin(), asked.end(), [&](const PolicySpec& p) { return p.name == name; }))
+      policies.push_back({name, {}, {}});
+  policies.insert(policies.end(), asked.begin(), asked.end());
+  return policies;
+}
+
+std::string label(const PolicySpec& policy) {
+  if (policy.options.empty()) return policy.name;
+  std::string text = policy.name + "(";
+  for (std::size_t i = 0; i < policy.options.size(); ++i)
+    text += fmt::format("{}{}={}", i == 0 ? "" : ", ", policy.options[i].key, policy.options[i].text);
+  return text + ")";
+}
+
+SimulateOptions simulate_options(const RunsSpec& runs) {
+  return {runs.iterations, runs.warm_up, runs.min_replications, runs.max_replications, runs.precision, runs.seed};
+}
+
+// One value per replication of `like`; a plan without randomness is the same in each.
+std::vector<double> paired(const std::vector<double>& means, std::size_t n) {
+  return means.size() == 1 ? std::vector<double>(n, means[0]) : means;
+}
+
+analysis::Gain gain(const Measured& baseline, const Measured& measured) {
+  if (baseline.deadlock) return {std::nullopt, "the baseline ends in a deadlock"};
+  // Replications are paired by number as far as both have them.
+  std::size_t n = std::max(baseline.means.size(), measured.means.size());
+  if (baseline.means.size() > 1 && measured.means.size() > 1) n = std::min(baseline.means.size(), measured.means.size());
+  std::vector<double> a = paired(baseline.means, n);
+  std::vector<double> b = paired(measured.means, n);
+  a.resize(n);
+  b.resize(n);
+  return {analysis::paired_gain(a, b), ""};
+}
+
+std::vector<analysis::ServerLoad> server_loads(const Setup& setup, const plan::Layout& layout) {
+  std::vector<analysis::ServerLoad> loads(setup.cluster.servers.size());
+  for (std::size_t s = 0; s < loads.size(); ++s) loads[s].name = setup.cluster.servers[s].name;
+  for (std::size_t p = 0; p < setup.graph->parameters.size(); ++p) {
+    std::vector<std::int64_t> part(loads.size());
+    for (std::uint32_t t = layout.first[p]; t < layout.first[p + 1]; ++t) {
+      const plan::Transfer& transfer = layout.transfers[t];
+      part[transfer.server] += transfer.bytes.count();
+      ++loads[transfer.server].transfers;
+    }
+    for (std::size_t s = 0; s < loads.size(); ++s) {
+      loads[s].bytes += part[s];
+      if (part[s] > loads[s].largest_bytes) {
+        loads[s].largest_bytes = part[s];
+        loads[s].largest = setup.graph->parameters[p].name;
+      }
+    }
+  }
+  return loads;
+}
+
+// U, L, E and S of the paper, mean over workers; E from the mean step time, in which it is linear.
+void add_paper_metrics(const Setup& setup, const plan::Layout& layout, PolicyResult& result) {
+  if (!setup.training.barrier) {
+    result.ordering_efficiency.reason = result.speedup_limit.reason = "defined for steps between barriers";
+    return;
+  }
+  double e_sum = 0;
+  double s_sum = 0;
+  std::size_t e_count = 0;
+  for (std::size_t w = 0; w < setup.cluster.workers.size(); ++w) {
+    analysis::OpSums sums;
+    for (const graph::Op& op : setup.graph->ops)
+      sums.compute += op.time.scaled(1.0 / setup.cluster.workers[w].device.speed).seconds();
+    for (const plan::Transfer& t : layout.transfers) {
+      sums.pull += cluster::pull_time(setup.cluster, w, t.server, t.bytes).seconds();
+      if (setup.training.mode == training::Mode::Training &&
+          setup.graph->parameters[t.parameter.index()].gradient.valid())
+        sums.push += cluster::push_time(setup.cluster, w, t.server, t.bytes).seconds();
+    }
+    if (const auto e = analysis::ordering_efficiency(sums, result.step_time.estimate.mean)) {
+      e_sum += *e;
+      ++e_count;
+    }
+    s_sum += analysis::speedup_limit(sums).value_or(0.0);
+  }
+  if (e_count > 0) result.ordering_efficiency.value = e_sum / static_cast<double>(e_count);
+  else result.ordering_efficiency.reason = "only one resource is used";
+  result.speedup_limit.value = s_sum / static_cast<double>(setup.cluster.workers.size());
+}
+
+void add_bounds(const Setup& setup, const plan::Layout& layout, PolicyResult& result) {
+  const bool training = setup.training.mode == training::Mode::Training;
+  const bounds::Bound bound =
+      bounds::step_lower_bound(*setup.graph, setup.cluster, layout, training, setup.training.barrier);
+  const bounds::Bound any =
+      bounds::any_layout_lower_bound(*setup.graph, setup.cluster, training, setup.training.barrier);
+  result.lower_bound_name = bound.name;
+  result.lower_bound_s.reason = result.gap.reason = bound.reason;
+  result.lower_bound_any_layout_s.reason = any.reason;
+  if (any.value) result.lower_bound_any_layout_s.value = any.value->seconds();
+  if (!bound.value) return;
+  result.lower_bound_s.value = bound.value->seconds();
+  if (bound.value->ps() > 0)
+    result.gap.value = result.step_time.estimate.mean / bound.value->seconds() - 1;
+  else
+    result.gap.reason = "the bound is 0";
+}
+
+class Runner {
+ public:
+  Runner(const Experiment& experiment, const RunOptions& options, const Progress& progress)
+      : experiment_(experiment), options_(options), progress_(progress) {
+    for (const Point& point : experiment.points) total_ += with_baselines(point.spec.policies).size();
+  }
+
+  RunOutput run() {
+    const Spec& first = experiment_.points.front().spec;
+    out_.result.name = first.name;
+    out_.result.seed = first.runs.seed;
+    for (const Point& point : experiment_.points) run_point(point);
+    out_.input_files = experiment_.files;
+    for (const std::string& file : workloads_.files()) out_.input_files.push_back(file);
+    return std::move(out_);
+  }
+
+ private:
+  void run_point(const Point& point) {
+    const bool first_point = &point == &experiment_.points.front();
+    const Setup setup = make_setup(point.spec, workloads_);
+    if (first_point) {
+      out_.result.setup = describe(point.spec, setup);
+      out_.result.assumptions = assumptions(setup);
+    }
+    const SimulateOptions options = simulate_options(point.spec.runs);
+    const std::vector<PolicySpec> policies = with_baselines(point.spec.policies);
+    std::vector<plan::Plan> plans;
+    for (const PolicySpec& policy : policies) plans.push_back(make_plan(setup, policy, options.seed));
+    std::vector<Measured> measured;
+    for (std::size_t i = 0; i < policies.size(); ++i) {
+      if (progress_) progress_(done_, total_, label(policies[i]));
+      measured.push_back(simulate(setup, plans[i], options));
+      ++done_;
+    }
+    const auto baseline = [&](const char* name) -> const Measured& {
+      for (std::size_t i = 0; i < policies.size(); ++i)
+        if (policies[i].name == name && policies[i].options.empty()) return measured[i];
+      for (std::size_t i = 0; i < policies.size(); ++i)
+        if (policies[i].name == name) return measured[i];
+      STRETTO_ASSERT(false, "no baseline {}", name);
+      return measured.front();
+    };
+    std::vector<PolicyResult> results;
+    for (std::size_t i = 0; i < policies.size(); ++i) {
+      PolicyResult r;
+      r.policy = label(policies[i]);
+      r.vary = point.vary;
+      r.servers = server_loads(setup, plans[i].layout);
+      if (measured[i].deadlock) {
+        explain_absence(*measured[i].deadlock, r);
+      } else {
+        fill(setup, policies[i], plans[i], measured[i], options, r);
+        r.gain_over_random =
+            policies[i].name == "random" ? analysis::Gain{std::nullopt, "the baseline itself"}
+                                         : gain(baseline("random"), measured[i]);
+        r.gain_over_fifo = policies[i].name == "fifo" ? analysis::Gain{std::nullopt, "the baseline itself"}
+                                                      : gain(baseline("fifo"), measured[i]);
+      }
+      results.push_back(std::move(r));
+      if (options_.timelines && first_point && !measured[i].deadlock)
+        out_.timelines.push_back(
+            {label(policies[i]), setup, plans[i].layout, record_step(setup, plans[i], options)});
+    }
+    for (PolicyResult& r : results) r.verdict = analysis::verdict(r, results);
+    for (PolicyResult& r : results) out_.result.results.push_back(std::move(r));
+  }
+
+  static void explain_absence(const std::string& deadlock, PolicyResult& r) {
+    r.deadlock = deadlock;
+    for (analysis::Figure* figure :
+         {&r.scaling_efficiency, &r.lower_bound_s, &r.lower_bound_any_layout_s, &r.gap, &r.ordering_efficiency,
+          &r.speedup_limit, &r.straggler_effect})
+      figure->reason = "deadlock";
+    r.gain_over_random.reason = r.gain_over_fifo.reason = "deadlock";
+  }
+
+  void fill(const Setup& setup, const PolicySpec& policy, const plan::Plan& plan, const Measured& measured,
+            const SimulateOptions& options, PolicyResult& r) const {
+    r.step_time = analysis::step_time(measured.steps, measured.means);
+    const double samples = static_cast<double>(setup.graph->batch);
+    const auto workers = static_cast<double>(setup.cluster.workers.size());
+    r.samples_per_s = workers * samples / r.step_time.estimate.mean;
+    r.resources = measured.resources;
+    r.pull_waits = measured.pull_waits;
+    r.push_waits = measured.push_waits;
+    if (setup.training.barrier) r.straggler_effect.value = measured.straggler_effect;
+    else r.straggler_effect.reason = "defined at a barrier";
+    add_paper_metrics(setup, plan.layout, r);
+    add_bounds(setup, plan.layout, r);
+    if (setup.cluster.workers.size() == 1) {
+      r.scaling_efficiency.value = 1.0;
+    } else {
+      Setup alone = setup;
+      alone.cluster.workers.resize(1);
+      const Measured one = simulate(alone, make_plan(alone, policy, options.seed), options);
+      if (one.deadlock) r.scaling_efficiency.reason = "one worker ends in a deadlock";
+      else r.scaling_efficiency.value = one.mean() / r.step_time.estimate.mean;
+    }
+    r.what_if = what_if(setup, policy, r.step_time.estimate.mean, options);
+  }
+
+  std::string describe(const Spec& spec, const Setup& setup) const {
+    const auto count = [](std::size_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); };
+    std::string nic = config::format_bandwidth(setup.cluster.workers[0].nic.down);
+    if (setup.cluster.workers[0].nic.down != setup.cluster.servers[0].nic.up)
+      nic += " (servers " + config::format_bandwidth(setup.cluster.servers[0].nic.up) + ")";
+    const bool training = setup.training.mode == training::Mode::Training;
+    return fmt::format("{} {}, {} ({}), {}, {}, {} barrier", setup.graph->name, training ? "training" : "inference",
+                       count(setup.cluster.workers.size(), "worker"), spec.cluster.workers.device.name,
+                       count(setup.cluster.servers.size(), "server"), nic,
+                       setup.training.barrier ? "sync with" : "sync without");
+  }
+
+  static std::vector<std::string> assumptions(const Setup& setup) {
+    std::vector<std::string> list;
+    const cluster::Network& network = setup.cluster.network;
+    list.push_back(network.model == cluster::LinkModel::Fluid
+                       ? "links are shared max-min fairly; no packet loss, no slow start"
+                       : "links forward whole messages or chunks first in, first out");
+    list.push_back("op times are those of the profile; no noise");
+    const bool free = std::all_of(setup.cluster.servers.begin(), setup.cluster.servers.end(),
+                                  [](const cluster::Server& s) { return s.send.is_zero() && s.receive.is_zero(); });
+    if (free) list.push_back("messages cost the servers no CPU time");
+    if (setup.cluster.servers[0].update_rate.is_unlimited()) list.push_back("updates take no time");
+    list.push_back("server hosts and worker hosts are apart");
+    return list;
+  }
+
+  const Experiment& experiment_;
+  const RunOptions options_;
+  const Progress& progress_;
+  Workloads workloads_;
+  RunOutput out_;
+  std::size_t done_ = 0;
+  std::size_t total_ = 0;
+};
+
+}  // namespace
+
+RunOutput run(const Experiment& experiment, const RunOptions& options, const Progress& progress) {
+  STRETTO_ASSERT(!experiment.points.empty(), "experiment of {} points", experiment.points.size());
+  return Runner(experiment, options, progress).run();
+}
+
+}  // namespace stretto::experiment

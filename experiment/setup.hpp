@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// From one point of an experiment to what is simulated: graph, cluster, layout and, per policy, a plan.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "experiment/spec.hpp"
+#include "models/cluster/cluster.hpp"
+#include "models/graph/graph.hpp"
+#include "models/placement/placement.hpp"
+#include "models/plan/plan.hpp"
+#include "models/training/compile.hpp"
+
+namespace stretto::experiment {
+
+// Workload files by path, each read once.
+class Workloads {
+ public:
+  // UserError at the spec's place if the file cannot be read.
+  std::shared_ptr<const graph::Graph> get(const WorkloadSpec& spec);
+  std::vector<std::string> files() const;
+
+ private:
+  std::map<std::string, std::shared_ptr<const graph::Graph>> graphs_;
+};
+
+struct Setup {
+  std::shared_ptr<const graph::Graph> graph;  // of the mode: forward ops only for inference
+  cluster::Cluster cluster;                   // with NIC rates
+  training::Options training;
+  std::string placement;
+  placement::Options placement_options;
+  plan::Layout layout;
+};
+
+// Reads the workload, resolves comm_compute_ratio, places. Throws UserError with places.
+// comm_compute_ratio r: every NIC gets the rate at which one worker's pulls take r times its forward ops on its device,
+// M = r * P (latency apart).
+Setup make_setup(const Spec& spec, Workloads& workloads);
+
+// The same setup with another number of servers or placement; throws what placement throws.
+void place(Setup& setup);
+
+// The policy's plan for this setup. UserError at the policy's place for an unknown name or option.
+plan::Plan make_plan(const Setup& setup, const PolicySpec& policy, std::uint64_t seed);
+
+}  // namespace stretto::experiment

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Simulating one plan on one setup, as often as its spread asks for, and measuring it (docs/model.md, section 10).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/result.hpp"
+#include "experiment/setup.hpp"
+#include "models/plan/plan.hpp"
+#include "sim/program/observer.hpp"
+
+namespace stretto::experiment {
+
+struct SimulateOptions {
+  std::uint32_t iterations = 20;
+  std::uint32_t warm_up = 2;             // < iterations; not measured
+  std::uint32_t min_replications = 5;    // of plans with random orders; others run once
+  std::uint32_t max_replications = 50;
+  double precision = 0.01;
+  std::uint64_t seed = 1;
+};
+
+struct Measured {
+  std::vector<std::vector<double>> steps;  // seconds, per replication, measured iterations only
+  std::vector<double> means;               // per replication
+  double straggler_effect = 0;             // mean over steps; with a barrier
+  std::vector<analysis::ResourceUse> resources;
+  analysis::Waits pull_waits;
+  analysis::Waits push_waits;
+  std::optional<std::string> deadlock;     // then everything above is empty
+
+  double mean() const;
+};
+
+// True if the plan draws random orders, so that replications differ.
+bool is_random(const plan::Plan& plan);
+
+Measured simulate(const Setup& setup, const plan::Plan& plan, const SimulateOptions& options);
+
+// The first measured step of replication 0, for a timeline.
+struct StepRecords {
+  training::Compiled compiled;
+  std::vector<program::ActivityRecord> records;
+};
+StepRecords record_step(const Setup& setup, const plan::Plan& plan, const SimulateOptions& options);
+
+}  // namespace stretto::experiment

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiment/what_if.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+
+namespace stretto::experiment {
+
+namespace {
+
+using analysis::ChangeKind;
+
+struct Change {
+  std::string text;
+  ChangeKind kind;
+  std::function<void(Setup&)> apply;
+};
+
+bool has_limited_nic(const auto& hosts) {
+  return std::any_of(hosts.begin(), hosts.end(),
+                     [](const auto& host) { return !host.nic.up.is_unlimited() || !host.nic.down.is_unlimited(); });
+}
+
+std::vector<Change> changes(const Setup& setup) {
+  std::vector<Change> list;
+  const auto faster_nics = [](auto& hosts) {
+    for (auto& host : hosts) host.nic = {host.nic.up.scaled(2), host.nic.down.scaled(2)};
+  };
+  if (has_limited_nic(setup.cluster.workers))
+    list.push_back({"worker NICs 2x faster", ChangeKind::Hardware, [=](Setup& s) { faster_nics(s.cluster.workers); }});
+  if (has_limited_nic(setup.cluster.servers))
+    list.push_back({"server NICs 2x faster", ChangeKind::Hardware, [=](Setup& s) { faster_nics(s.cluster.servers); }});
+  if (setup.placement != "by_name")
+    list.push_back({"one more server", ChangeKind::Hardware, [](Setup& s) {
+                      s.cluster.servers.push_back(s.cluster.servers.back());
+                      s.cluster.servers.back().name = fmt::format("server {}", s.cluster.servers.size() - 1);
+                      place(s);
+                    }});
+  if (setup.placement != "partitioned" && setup.cluster.servers.size() > 1)
+    list.push_back({"variables cut over the servers (placement: partitioned)", ChangeKind::Layout, [](Setup& s) {
+                      s.placement = "partitioned";
+                      s.placement_options = {};
+                      place(s);
+                    }});
+  list.push_back({"devices 2x faster", ChangeKind::Hardware, [](Setup& s) {
+                    for (auto& worker : s.cluster.workers) worker.device.speed *= 2;
+                  }});
+  if (std::any_of(setup.cluster.servers.begin(), setup.cluster.servers.end(),
+                  [](const cluster::Server& server) { return server.threads > 0; }))
+    list.push_back({"2x the servers' threads", ChangeKind::Hardware, [](Setup& s) {
+                      for (auto& server : s.cluster.servers) server.threads *= 2;
+                    }});
+  if (setup.training.barrier && setup.training.mode == training::Mode::Training)
+    list.push_back({"no barrier between steps (training.barrier: false)", ChangeKind::Hardware,
+                    [](Setup& s) { s.training.barrier = false; }});
+  return list;
+}
+
+}  // namespace
+
+std::vector<analysis::WhatIf> what_if(const Setup& setup, const PolicySpec& policy, double base_time,
+                                      const SimulateOptions& options) {
+  SimulateOptions few = options;
+  few.warm_up = std::min<std::uint32_t>(options.warm_up, 2);
+  few.iterations = std::min<std::uint32_t>(options.iterations, few.warm_up + 4);
+  few.min_replications = few.max_replications = std::min<std::uint32_t>(options.max_replications, 4);
+  std::vector<analysis::WhatIf> result;
+  for (const Change& change : changes(setup)) {
+    Setup changed = setup;
+    change.apply(changed);
+    const Measured m = simulate(changed, make_plan(changed, policy, options.seed), few);
+    if (!m.deadlock) result.push_back({change.text, base_time / m.mean() - 1, change.kind});
+  }
+  std::stable_sort(result.begin(), result.end(),
+                   [](const analysis::WhatIf& a, const analysis::WhatIf& b) { return a.gain > b.gain; });
+  return result;
+}
+
+}  // namespace stretto::experiment

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// What would help most: the same plan's policy on setups with one thing changed, each simulated for a few steps.
+#pragma once
+
+#include <vector>
+
+#include "analysis/result.hpp"
+#include "experiment/setup.hpp"
+#include "experiment/simulate.hpp"
+
+namespace stretto::experiment {
+
+// `base_time`: mean step time of `policy` on `setup`, s. Changes: worker or server NICs twice as fast, one more server,
+// variables cut over all servers, twice as fast devices, twice the service threads, no barrier; only those that the
+// setup can take. Random orders are drawn in fewer replications than the main run's. Cost: one short run each.
+std::vector<analysis::WhatIf> what_if(const Setup& setup, const PolicySpec& policy, double base_time,
+                                      const SimulateOptions& options);
+
+}  // namespace stretto::experiment
