@@ -31,6 +31,7 @@ struct Value::Node {
   ondemand::value value;
   Kind kind = Kind::Null;
   Place place;
+  Place key_place;
 };
 
 namespace {
@@ -153,7 +154,7 @@ void Document::read(const std::function<void(const Value& root)>& visit) {
   if (const auto code = parser_->parser.iterate(view).get(parser_->document)) give_up(code);
   ondemand::value value;
   if (const auto code = parser_->document.get_value().get(value)) give_up(code);
-  Value::Node node{*this, nullptr, {}, 0, false, value, Kind::Null, {}};
+  Value::Node node{*this, nullptr, {}, 0, false, value, Kind::Null, {}, {}};
   node.place = {static_cast<std::size_t>(value.raw_json_token().data() - text_.data()), 1};
   node.kind = text_[node.place.offset] == '{' ? Kind::Object : Kind::Array;
   visit(Value(node));
@@ -192,7 +193,8 @@ void Value::syntax_error(int code) const {
   Document& document = node_->document;
   Place place = node_->place;
   const char* location = nullptr;
-  if (document.parser_->document.current_location().get(location) == simdjson::SUCCESS) {
+  const bool container = node_->kind == Kind::Array || node_->kind == Kind::Object;
+  if (container && document.parser_->document.current_location().get(location) == simdjson::SUCCESS) {
     const auto offset = static_cast<std::size_t>(location - document.text_.data());
     if (offset > place.offset && offset <= document.size_) place = {offset, 1};
   }
@@ -215,7 +217,9 @@ void Value::enter() const {
   while (length > 1 && is_space(token[length - 1])) --length;
   node_->place.length = std::max<std::size_t>(length, 1);
   const std::optional<Kind> kind = length == 0 ? std::nullopt : kind_of(token[0]);
-  if (!kind) syntax_error(simdjson::TAPE_ERROR);
+  // A null is never asked for its content, so it is checked here.
+  const bool broken_null = kind == Kind::Null && token.substr(0, length) != "null";
+  if (!kind || broken_null) syntax_error(broken_null ? simdjson::N_ATOM_ERROR : simdjson::TAPE_ERROR);
   node_->kind = *kind;
 }
 
@@ -223,10 +227,6 @@ std::optional<std::string> Value::string() const {
   if (!expect(Kind::String, "a string")) return std::nullopt;
   std::string_view text;
   if (const auto code = node_->value.get_string().get(text)) syntax_error(code);
-  if (find_invalid_utf8(text) != std::string_view::npos) {
-    error("\\u escape of half a surrogate pair");
-    return std::nullopt;
-  }
   return std::string(text);
 }
 
@@ -279,8 +279,8 @@ bool Value::elements(const std::function<void(const Value&)>& visit) const {
   if (const auto code = node_->value.get_array().get(array)) syntax_error(code);
   std::size_t index = 0;
   for (auto element : array) {
-    Node node{node_->document, node_, {}, index, true, {}, Kind::Null, {}};
-    if (const auto code = std::move(element).get(node.value)) Value(node).syntax_error(code);
+    Node node{node_->document, node_, {}, index, true, {}, Kind::Null, {}, {}};
+    if (const auto code = std::move(element).get(node.value)) syntax_error(code);
     Value(node).enter();
     visit(Value(node));
     ++index;
@@ -295,9 +295,13 @@ bool Value::members(const std::function<void(std::string_view, const Value&)>& v
   for (auto member : object) {
     ondemand::field field;
     if (const auto code = std::move(member).get(field)) syntax_error(code);
+    const std::string& text = node_->document.text_;
+    const auto key_start = static_cast<std::size_t>(field.key().raw() - text.data());
+    std::size_t key_end = key_start;
+    while (text[key_end] != '"') key_end += text[key_end] == '\\' ? 2 : 1;
     std::string_view key;
     if (const auto code = field.unescaped_key().get(key)) syntax_error(code);
-    Node node{node_->document, node_, key, 0, false, field.value(), Kind::Null, {}};
+    Node node{node_->document, node_, key, 0, false, field.value(), Kind::Null, {}, {key_start - 1, key_end - key_start + 2}};
     Value(node).enter();
     visit(key, Value(node));
   }
@@ -305,23 +309,29 @@ bool Value::members(const std::function<void(std::string_view, const Value&)>& v
 }
 
 bool Value::fields(const std::vector<Field>& fields) const {
+  std::vector<std::string> names;
+  for (const Field& f : fields) names.push_back(f.key);
   std::vector<char> seen(fields.size(), 0);
+  std::vector<std::string> misspelt;  // keys that an unknown key was probably meant to be
   const bool is_object = members([&](std::string_view key, const Value& value) {
-    const auto it = std::find_if(fields.begin(), fields.end(), [&](const Field& f) { return f.key == key; });
-    if (it == fields.end()) {
-      std::vector<std::string> names;
-      for (const Field& f : fields) names.push_back(f.key);
+    const auto i = static_cast<std::size_t>(std::find(names.begin(), names.end(), key) - names.begin());
+    const Place key_place = value.node_->key_place;
+    if (i == names.size()) {
       const std::string nearest = nearest_name(key, names);
-      value.error("unknown key", nearest.empty() ? known_keys(names) : fmt::format("did you mean \"{}\"?", nearest));
-      return;
+      node_->document.error(key_place, value.path(), "unknown key",
+                            nearest.empty() ? known_keys(names) : fmt::format("did you mean \"{}\"?", nearest));
+      misspelt.push_back(nearest);
+    } else if (std::exchange(seen[i], 1) != 0) {
+      node_->document.error(key_place, value.path(), "key appears twice");
+    } else {
+      fields[i].read(value);
     }
-    const auto i = static_cast<std::size_t>(it - fields.begin());
-    if (std::exchange(seen[i], 1) != 0) value.error("key appears twice");
-    else it->read(value);
   });
   if (!is_object) return false;
-  for (std::size_t i = 0; i < fields.size(); ++i)
-    if (fields[i].required && seen[i] == 0) error(fmt::format("key \"{}\" is missing", fields[i].key));
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const bool explained = std::find(misspelt.begin(), misspelt.end(), names[i]) != misspelt.end();
+    if (fields[i].required && seen[i] == 0 && !explained) error(fmt::format("key \"{}\" is missing", names[i]));
+  }
   return true;
 }
 
