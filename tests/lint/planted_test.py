@@ -17,7 +17,7 @@ import style  # noqa: E402
 import tap  # noqa: E402
 
 SPDX = '// SPDX-License-Identifier: Apache-2.0\n'
-HEADER = SPDX + '#pragma once\n'
+HEADER = SPDX + '// A header.\n#pragma once\n'
 EDGES = '''sim/base:
 sim/engine:
 sim/network: sim/engine
@@ -108,7 +108,10 @@ class Planted(unittest.TestCase):
         self.assert_one(self.found(style.check, 'sim/meson.build', "subdir('a')\n"), 'SPDX')
 
     def test_style_pragma_once(self):
-        self.assert_one(self.found(style.check, 'a.hpp', SPDX), '#pragma once')
+        self.assert_one(self.found(style.check, 'a.hpp', SPDX + '// A header.\n'), '#pragma once')
+
+    def test_style_header_comment(self):
+        self.assert_one(self.found(style.check, 'a.hpp', SPDX + '#pragma once\n'), 'starts with a comment')
 
     def test_style_long_file(self):
         self.assertEqual(self.found(style.check, 'a.cpp', SPDX + 'int a;\n' * 599), [])

@@ -28,6 +28,8 @@ def check_file(name, text):
             yield f'{name}:1: the first line is not the SPDX line'
     if name.endswith('.hpp') and '#pragma once' not in lines:
         yield f'{name}: no #pragma once'
+    if name.endswith('.hpp') and not lines[1].startswith('// '):
+        yield f'{name}:2: a header starts with a comment that says what it is'
     if code and len(lines) - 1 > MAX_LINES:
         yield f'{name}: {len(lines) - 1} lines, more than {MAX_LINES}: split it'
     if text and not text.endswith('\n'):
