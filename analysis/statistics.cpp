@@ -47,16 +47,18 @@ Estimate mean_interval(std::span<const double> values) {
 }
 
 Estimate paired_gain(std::span<const double> baseline, std::span<const double> times) {
-  STRETTO_ASSERT(baseline.size() == times.size() && !times.empty(), "{} baseline values, {} values", baseline.size(),
+  const std::size_t n = std::max(baseline.size(), times.size());
+  const auto fits = [n](std::size_t size) { return size == n || size == 1; };
+  STRETTO_ASSERT(n > 0 && fits(baseline.size()) && fits(times.size()), "{} baseline values, {} values", baseline.size(),
                  times.size());
   const double time = mean(times);
   STRETTO_ASSERT(time > 0, "mean step time is {} s", time);
   const double ratio = mean(baseline) / time;
   const double gain = ratio - 1;
-  const std::size_t n = times.size();
   if (n == 1) return {gain, gain, gain};
+  const auto at = [](std::span<const double> values, std::size_t i) { return values[values.size() == 1 ? 0 : i]; };
   std::vector<double> difference(n);
-  for (std::size_t i = 0; i < n; ++i) difference[i] = baseline[i] - ratio * times[i];
+  for (std::size_t i = 0; i < n; ++i) difference[i] = at(baseline, i) - ratio * at(times, i);
   const double half = t_quantile95(n - 1) * std::sqrt(sample_variance(difference) / static_cast<double>(n)) / time;
   return {gain, gain - half, gain + half};
 }

@@ -74,6 +74,17 @@ TEST(Statistics, CommonNoiseCancelsInAGain) {
   EXPECT_NEAR(g.ci95_high - g.ci95_low, 0, 1e-12);
 }
 
+TEST(Statistics, DeterministicSideIsEqualInEveryReplication) {
+  const std::vector<double> random{4.5, 6, 7.5};
+  const std::vector<double> once{3};
+  const std::vector<double> thrice{3, 3, 3};
+  EXPECT_EQ(paired_gain(random, once).ci95_low, paired_gain(random, thrice).ci95_low);
+  EXPECT_NEAR(paired_gain(random, once).ci95_high, 1 + 4.302652730 * 1.5 / std::sqrt(3.0) / 3, 1e-8);
+  EXPECT_DOUBLE_EQ(paired_gain(once, random).mean, -0.5);
+  EXPECT_EQ(paired_gain(once, random).ci95_high, paired_gain(thrice, random).ci95_high);
+  EXPECT_THROW(paired_gain(random, std::vector<double>{3, 3}), InternalError);
+}
+
 // In 4000 samples each interval must hold the truth in about 95 % of them (4 standard errors: 1.4 points; the delta
 // method is an approximation, hence the wider lower edge).
 TEST(Statistics, IntervalsCoverTheTruth) {
