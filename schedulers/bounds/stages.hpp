@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Least times of the stages of every transfer of a step, and one-machine bounds of its resources; step.cpp puts them
+// together. See step.hpp for what is assumed.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/cluster/cluster.hpp"
+#include "models/graph/graph.hpp"
+#include "models/plan/plan.hpp"
+#include "schedulers/bounds/machine.hpp"
+#include "schedulers/bounds/split.hpp"
+#include "sim/base/units.hpp"
+
+namespace stretto::bounds {
+
+// A bound and the resource that it comes from.
+struct Part {
+  Duration value;
+  std::string resource;
+  void offer(Duration other, const std::string& name) {
+    if (resource.empty() || other > value) {
+      value = other;
+      resource = name;
+    }
+  }
+};
+
+// Work of one worker around each transfer, divided by its cores (rounded down). Per parameter.
+struct Work {
+  std::vector<Duration> tail;           // of all ops that need it
+  std::vector<Duration> tail_to_loss;   // of those before the loss
+  std::vector<Duration> head;           // of all ops that its gradient op needs, itself included
+  std::vector<Duration> head_from_loss;  // of those after the loss
+  Duration all;                         // max(work of all ops, longest path)
+  Duration before;                      // work of the ops before the loss
+  Duration after;                       // and after it
+};
+
+// Stages of one message, least times. `busy` times are those of one resource alone.
+struct Stages {
+  Duration send;     // sender service
+  Duration wire;     // alone on its route, without latency
+  Duration receive;  // receiver service
+};
+
+// bytes / rate, rounded down: never more than the time that the simulator takes.
+Duration least_duration(Bytes bytes, Bandwidth rate);
+
+// What a step consists of, seen by one worker kind or one server. `sliced`: transfers may be cut at will (any layout),
+// so that a slice may pass a stage in no time but for per-message costs; busy times of resources stay whole.
+class Stage {
+ public:
+  Stage(const graph::Graph& graph, const cluster::Cluster& cluster, const plan::Layout& layout, bool training,
+        bool sliced);
+
+  bool training() const { return training_; }
+  const Split& split() const { return split_; }
+  std::size_t workers() const { return cluster_.workers.size(); }
+  // First worker of each kind (equal device, NIC, threads and costs).
+  const std::vector<std::size_t>& kinds() const { return kinds_; }
+  std::size_t kind_of(std::size_t worker) const { return kind_of_[worker]; }
+  const Work& work(std::size_t kind) const { return work_[kind]; }
+
+  // Forward part, from the start of the step (kind: index into kinds()). to_loss: until the loss, which leaves out
+  // parameters that no op reads; otherwise until the worker has done everything that needs its pulls.
+  Part pulls_of_worker(std::size_t kind, bool to_loss) const;
+  Part pulls_of_server(std::size_t server, bool to_loss) const;
+  // Backward part, until the last update. from_loss: since the loss, otherwise since the start of the step.
+  Part pushes_of_worker(std::size_t kind, bool from_loss) const;
+  Part pushes_of_server(std::size_t server, bool from_loss) const;
+  // From loss to loss without a barrier.
+  Part period_of_worker(std::size_t kind) const;
+  Part period_of_server(std::size_t server) const;
+  // What each resource has to do per step.
+  Part load_of_worker(std::size_t kind) const;
+  Part load_of_server(std::size_t server) const;
+
+ private:
+  bool pushed(std::size_t t) const {
+    return training_ && graph_.parameters[parameter(t)].gradient.valid();
+  }
+  std::size_t parameter(std::size_t t) const { return layout_.transfers[t].parameter.index(); }
+  Stages pull_lags(std::size_t worker, std::size_t t) const;
+  Stages push_lags(std::size_t worker, std::size_t t) const;
+  Duration update_lag(std::size_t t) const;
+  Duration update_time(std::size_t t) const;
+  // From the start of the step until the first byte of a pull may move.
+  Duration pull_start(const Stages& lags) const;
+  std::string worker_name(std::size_t kind) const;
+  std::string server_name(std::size_t server) const;
+  Work make_work(std::size_t worker) const;
+
+  const graph::Graph& graph_;
+  const cluster::Cluster& cluster_;
+  const plan::Layout& layout_;
+  bool training_;
+  bool sliced_;
+  graph::BitMatrix needs_;
+  graph::BitMatrix feeds_;
+  Split split_;
+  std::vector<bool> read_;  // per parameter
+  std::vector<std::size_t> kinds_;
+  std::vector<std::size_t> kind_of_;
+  std::vector<Work> work_;
+};
+
+}  // namespace stretto::bounds
