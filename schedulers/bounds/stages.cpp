@@ -111,6 +111,12 @@ Stages Stage::push_lags(std::size_t worker, std::size_t t) const {
   return {send.of(bytes), least_duration(bytes, cluster::push_rate(cluster_, worker, server)), receive.of(bytes)};
 }
 
+bool Stage::updates() const {
+  for (std::size_t t = 0; t < layout_.transfers.size(); ++t)
+    if (pushed(t)) return true;
+  return false;
+}
+
 Duration Stage::update_time(std::size_t t) const {
   return least_duration(layout_.transfers[t].bytes, cluster_.servers[layout_.transfers[t].server].update_rate);
 }

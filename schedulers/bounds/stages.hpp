@@ -57,6 +57,8 @@ class Stage {
         bool sliced);
 
   bool training() const { return training_; }
+  // Some gradient is pushed, so that the workers wait for each other's updates.
+  bool updates() const;
   const Split& split() const { return split_; }
   std::size_t workers() const { return cluster_.workers.size(); }
   // First worker of each kind (equal device, NIC, threads and costs).

@@ -61,8 +61,8 @@ void add_barrier(Best& best, const Stage& stage, std::size_t servers) {
   }
 }
 
-// Workers that go on by themselves: the mean over workers of each one's own bound.
-void add_inference(Best& best, const Stage& stage) {
+// Nothing is pushed, so workers go on by themselves: the mean over workers of each one's own bound.
+void add_independent(Best& best, const Stage& stage) {
   std::vector<Part> parts;
   for (std::size_t k = 0; k < stage.kinds().size(); ++k) parts.push_back(stage.pulls_of_worker(k, false));
   Duration sum;
@@ -81,9 +81,9 @@ Bound bound_of(const graph::Graph& graph, const cluster::Cluster& cluster, const
   if (barrier) {
     add_loads(best, stage, servers);
     add_barrier(best, stage, servers);
-  } else if (!training) {
+  } else if (!stage.updates()) {
     for (std::size_t s = 0; s < servers; ++s) best.offer(stage.load_of_server(s), "load bound");
-    add_inference(best, stage);
+    add_independent(best, stage);
   } else {
     add_loads(best, stage, servers);
     if (stage.split().holds) {
