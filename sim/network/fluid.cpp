@@ -16,13 +16,16 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // model promises and above the rounding of the sums.
 constexpr double kFull = 1e-12;
 constexpr double kSame = 1e-14;
+// An end rounds up from this fraction of a picosecond. Not 1/2: ends that fall exactly there are common (equal sizes and
+// capacities), and the rounding of sums, which depends on the order of links, would decide.
+constexpr double kRoundUp = 0.4996093;
 
 constexpr auto kLaterEnd = [](const auto& a, const auto& b) {
   return a.threshold != b.threshold ? a.threshold > b.threshold : a.token > b.token;
 };
 }  // namespace
 
-FluidNetwork::FluidNetwork(const Wires& wires) : wires_(&wires) {
+FluidNetwork::FluidNetwork(const Wires& wires) {
   real_links_ = static_cast<std::uint32_t>(wires.links.size());
   links_.resize(real_links_);
   for (std::uint32_t l = 0; l < real_links_; ++l) links_[l].capacity = wires.links[l].capacity.bytes_per_ps();
@@ -33,8 +36,7 @@ FluidNetwork::FluidNetwork(const Wires& wires) : wires_(&wires) {
     for (const LinkId link : wires.path(RouteId(r))) hop_.push_back(link.index());
     const Bandwidth cap = wires.routes[r].cap;
     if (!cap.is_unlimited()) {
-      const auto [it, added] =
-          cap_links.try_emplace(cap.bits_per_second(), static_cast<std::uint32_t>(links_.size()));
+      const auto [it, added] = cap_links.try_emplace(cap.bits_per_second(), static_cast<std::uint32_t>(links_.size()));
       if (added) {
         links_.emplace_back();
         links_.back().capacity = cap.bytes_per_ps();
@@ -162,8 +164,8 @@ void FluidNetwork::start(Time now, RouteId route, Bytes bytes, std::uint32_t tok
   const std::uint32_t cls = route.index();
   ClassState& c = classes_[cls];
   if (bytes.count() == 0 || first_[cls] == first_[cls + 1]) {
-    STRETTO_ASSERT(instant_.empty() || instant_time_ == now, "flow of {} ps not collected at {} ps",
-                   instant_time_.ps(), now.ps());
+    STRETTO_ASSERT(instant_.empty() || instant_time_ == now, "flow of {} ps not collected at {} ps", instant_time_.ps(),
+                   now.ps());
     c.carried += bytes.count();
     instant_.push_back(token);
     instant_time_ = now;
@@ -207,8 +209,7 @@ void FluidNetwork::finish(Time now, std::vector<std::uint32_t>& tokens) {
     const std::uint32_t l = finishes_.top().item;
     LinkState& link = links_[l];
     // Everything that rounds to this picosecond ends now, the head in any case.
-    const double limit =
-        std::max(clock_at(link, now) + 0.5 * link.committed_level, link.frozen.top().key);
+    const double limit = std::max(clock_at(link, now) + kRoundUp * link.committed_level, link.frozen.top().key);
     while (!link.frozen.empty() && link.frozen.top().key <= limit) {
       const std::uint32_t cls = link.frozen.top().item;
       ClassState& c = classes_[cls];
@@ -245,7 +246,8 @@ void FluidNetwork::schedule(std::uint32_t l, Time now) {
   }
   const double wait = (link.frozen.top().key - link.clock) / link.committed_level;
   STRETTO_ASSERT(wait < 9.2e18, "a flow on link {} needs {} ps", l, wait);
-  const std::int64_t at = std::max<std::int64_t>(now.ps(), link.since.ps() + std::llround(wait));
+  const auto rounded = static_cast<std::int64_t>(std::floor(wait + (1 - kRoundUp)));
+  const std::int64_t at = std::max(now.ps(), link.since.ps() + rounded);
   if (finish_place_[l] == kNone)
     finishes_.push(l, at, finish_place_);
   else if (finishes_.top().item != l || finishes_.top().key != at)

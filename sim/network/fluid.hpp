@@ -73,7 +73,7 @@ class FluidNetwork {
     double sum = 0;  // rates of all classes on it; maintained while not full
     bool marked = false;
     bool changed = false;
-    std::vector<std::uint32_t> active;  // classes, any order
+    std::vector<std::uint32_t> active;   // classes, any order
     engine::IndexedHeap<double> frozen;  // classes with flows whose committed bottleneck it is, by end on the clock
   };
   struct ClassState {
@@ -84,9 +84,9 @@ class FluidNetwork {
     bool moved = false;
     bool emptied = false;
     std::int64_t carried = 0;  // bytes of ended flows
-    double rate = 0;    // infinite while no link of it has been relaxed
-    double offset = 0;  // class clock - clock of the committed bottleneck
-    std::vector<Flow> ends;  // heap, least threshold first
+    double rate = 0;           // infinite while no link of it has been relaxed
+    double offset = 0;         // class clock - clock of the committed bottleneck
+    std::vector<Flow> ends;    // heap, least threshold first
   };
 
   double clock_at(const LinkState& link, Time now) const;
@@ -102,14 +102,13 @@ class FluidNetwork {
   void note_changed(std::uint32_t link);
   void schedule(std::uint32_t link, Time now);
 
-  const Wires* wires_;
   std::uint32_t real_links_ = 0;
-  std::vector<LinkState> links_;    // real links, then one pseudo-link per distinct cap
-  std::vector<ClassState> classes_;  // one per route
+  std::vector<LinkState> links_;      // real links, then one pseudo-link per distinct cap
+  std::vector<ClassState> classes_;   // one per route
   std::vector<std::uint32_t> first_;  // hops of class c: hop_[first_[c]] .. hop_[first_[c + 1]], caps last
   std::vector<std::uint32_t> hop_;
-  std::vector<std::uint32_t> place_;        // place of the class in the active list of that hop
-  std::vector<std::uint32_t> frozen_place_;  // of each class in the heap of its committed bottleneck
+  std::vector<std::uint32_t> place_;            // place of the class in the active list of that hop
+  std::vector<std::uint32_t> frozen_place_;     // of each class in the heap of its committed bottleneck
   engine::IndexedHeap<std::int64_t> finishes_;  // links by next end, ps
   std::vector<std::uint32_t> finish_place_;
   std::vector<std::uint32_t> instant_;  // tokens of flows that need no time

@@ -93,8 +93,10 @@ StepProgram ProgramBuilder::finish() {
     STRETTO_ASSERT(need <= p.predecessors[a], "join {} needs {} of {}", a, need, p.predecessors[a]);
     STRETTO_ASSERT(p.same_iteration[a] == p.predecessors[a] || need == p.predecessors[a],
                    "join {} counts arrivals of two iterations", a);
-    if (need < p.predecessors[a]) p.same_iteration[a] = p.predecessors[a] = need;
-    else p.activities[a].amount = 0;
+    if (need < p.predecessors[a])
+      p.same_iteration[a] = p.predecessors[a] = need;
+    else
+      p.activities[a].amount = 0;
   }
   from_.clear();
   to_.clear();

@@ -8,8 +8,8 @@
 //   Delay    lasts a duration, occupies nothing
 //   Join     lasts nothing; done when `need` of its predecessors are; later arrivals of the iteration are counted only
 // An edge a -> b of distance d (0 or 1) says: b of iteration i + d waits for a of iteration i. Edges of distance 1 into
-// iteration 0 are satisfied from the start. Instances of one activity run in the order of iterations, and an activity
-// may be at most one iteration ahead of any of its successors (asserted; a join that counts late arrivals is exempt).
+// iteration 0 are satisfied from the start. Instances of one activity run in the order of iterations. An activity may
+// run ahead of its successors; what comes more than one iteration early costs O(log) and memory for each such arrival.
 //
 // Flat arrays, 32-bit indices: 24 bytes per activity, 4 per edge, 8 for the counts of predecessors.
 #pragma once
@@ -32,8 +32,8 @@ using ChannelId = Id<struct ChannelTag>;
 enum class Kind : std::uint8_t { Compute, Message, Delay, Join };
 
 struct Activity {
-  std::int64_t amount = 0;     // Compute, Delay: ps; Message: bytes; Join: need
-  std::uint32_t where = 0;     // Compute: pool; Message: channel
+  std::int64_t amount = 0;  // Compute, Delay: ps; Message: bytes; Join: need
+  std::uint32_t where = 0;  // Compute: pool; Message: channel
   std::uint32_t first_edge = 0;
   Kind kind = Kind::Join;
 };
@@ -65,8 +65,8 @@ struct StepProgram {
   std::vector<channel::Channel> channels;
   network::Wires wires;
   NetworkModel network_model = NetworkModel::Fluid;
-  Bytes chunk;                           // NetworkModel::Fifo
-  std::vector<ActivityId> markers;       // activities whose completion times are kept
+  Bytes chunk;                      // NetworkModel::Fifo
+  std::vector<ActivityId> markers;  // activities whose completion times are kept
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(same_iteration.size()); }
 };

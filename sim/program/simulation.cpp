@@ -20,7 +20,7 @@ constexpr std::uint32_t kNoMarker = std::numeric_limits<std::uint32_t>::max();
 Simulation::Simulation(const StepProgram& program, const OrderTable& order, std::uint32_t iterations)
     : program_(&program),
       order_(&order),
-      fluid_(program.network_model == NetworkModel::Fluid ? program.wires : network::Wires()),
+      fluid_(program.wires),
       fifo_(program.wires, program.chunk),
       use_fluid_(program.network_model == NetworkModel::Fluid),
       pools_(program.pools.size()),
@@ -43,8 +43,10 @@ void Simulation::reset(const OrderTable& order, std::uint32_t iterations) {
   iterations_ = iterations;
   now_ = Time();
   queue_.clear();
-  if (use_fluid_) fluid_.reset();
-  else fifo_.reset();
+  if (use_fluid_)
+    fluid_.reset();
+  else
+    fifo_.reset();
   for (std::size_t p = 0; p < pools_.size(); ++p) {
     pools_[p].reset();
     pools_[p].units = program_->pools[p].units;
@@ -52,10 +54,13 @@ void Simulation::reset(const OrderTable& order, std::uint32_t iterations) {
   for (ChannelState& c : channels_) c.reset();
   done_.assign(done_.size(), 0);
   for (auto& times : marker_times_) times.clear();
-  marker_passed_ = false;
+  marker_passes_.assign(iterations, 0);
+  started_ = false;
   pool_dispatch_.clear();
   channel_dispatch_.clear();
   completed_.clear();
+  completed_head_ = 0;
+  early_.clear();
   late_arrivals_ = finished_ = 0;
   const std::uint32_t n = program_->size();
   open_.resize(2 * static_cast<std::size_t>(n));
@@ -68,8 +73,8 @@ void Simulation::reset(const OrderTable& order, std::uint32_t iterations) {
 }
 
 void Simulation::observe(Observer* observer) {
+  if (observer_ == nullptr && observer != nullptr) records_.assign(program_->size(), ActivityRecord());
   observer_ = observer;
-  if (observer != nullptr) records_.resize(program_->size());
 }
 
 Time Simulation::network_next() const { return use_fluid_ ? fluid_.next() : fifo_.next(); }
@@ -89,35 +94,48 @@ void Simulation::ready(std::uint32_t a) {
       job.kind = kComputeEnd;
       job.duration = Duration::ps(activity.amount);
       switch (program_->pools[activity.where].rule) {
-        case PoolRule::Fifo: job.key = static_cast<std::uint64_t>(now_.ps()); break;
-        case PoolRule::Priority: job.key = order_->rank.empty() ? 0 : order_->rank[a]; break;
-        case PoolRule::Random: job.key = hash_draw(order_->stream, done_[a], a); break;
+        case PoolRule::Fifo:
+          job.key = static_cast<std::uint64_t>(now_.ps());
+          break;
+        case PoolRule::Priority:
+          job.key = order_->rank.empty() ? 0 : order_->rank[a];
+          break;
+        case PoolRule::Random:
+          job.key = hash_draw(order_->stream, done_[a], a);
+          break;
       }
       submit(activity.where, job);
       break;
     }
-    case Kind::Message: message_ready(a); break;
-    case Kind::Delay:
-      if (activity.amount == 0) completed_.push_back(a);
-      else queue_.push(now_ + Duration::ps(activity.amount), Phase::Begin, kDelayEnd, a);
+    case Kind::Message:
+      message_ready(a);
       break;
-    case Kind::Join: completed_.push_back(a); break;
+    case Kind::Delay:
+      if (activity.amount == 0)
+        completed_.push_back(a);
+      else
+        queue_.push(now_ + Duration::ps(activity.amount), Phase::Begin, kDelayEnd, a);
+      break;
+    case Kind::Join:
+      completed_.push_back(a);
+      break;
   }
 }
 
 // A predecessor of `iteration` has ended; true if it was the last one.
 bool Simulation::token(std::uint32_t a, std::uint32_t iteration) {
   const std::uint32_t current = done_[a];
-  if (iteration < current || (iteration == current && open_[2 * a + (iteration & 1U)] == 0)) {
+  if (iteration >= current + 2) {
+    ++early_[{a, iteration}];
+    return false;
+  }
+  std::uint32_t& open = open_[2 * a + (iteration & 1U)];
+  if (iteration < current || open == 0) {
     STRETTO_ASSERT(program_->activities[a].kind == Kind::Join && program_->activities[a].amount > 0,
-                   "activity {} of iteration {} got a late predecessor of iteration {}", a, current, iteration);
+                   "activity {} of iteration {} got a predecessor of iteration {} too many", a, current, iteration);
     ++late_arrivals_;
     return false;
   }
-  STRETTO_ASSERT(iteration - current < 2, "activity {} of iteration {} got a predecessor of iteration {}", a, current,
-                 iteration);
-  std::uint32_t& open = open_[2 * a + (iteration & 1U)];
-  STRETTO_ASSERT(open > 0, "activity {} of iteration {} got too many predecessors", a, iteration);
   return --open == 0;
 }
 
@@ -134,16 +152,25 @@ void Simulation::complete(std::uint32_t a) {
   }
   if (!marker_of_.empty() && marker_of_[a] != kNoMarker) {
     marker_times_[marker_of_[a]].push_back(now_);
-    marker_passed_ = true;
+    ++marker_passes_[iteration];
   }
   // The slot of this iteration now serves the one after next.
-  open_[2 * a + (iteration & 1U)] = program_->predecessors[a];
+  std::uint32_t& open = open_[2 * a + (iteration & 1U)];
+  open = program_->predecessors[a];
+  if (!early_.empty()) {
+    if (const auto early = early_.find({a, iteration + 2}); early != early_.end()) {
+      const std::uint32_t counted = std::min(open, early->second);
+      late_arrivals_ += early->second - counted;
+      open -= counted;
+      early_.erase(early);
+    }
+  }
   const std::uint32_t end = program_->activities[a + 1].first_edge;
   for (std::uint32_t e = program_->activities[a].first_edge; e < end; ++e) {
     const Edge edge = program_->edges[e];
     const std::uint32_t b = edge.to();
     const std::uint32_t at = iteration + edge.distance();
-    if (token(b, at) && b != a && at < iterations_ && done_[b] == at) ready(b);
+    if (at < iterations_ && token(b, at) && b != a && done_[b] == at) ready(b);
   }
   // What came early for the next iteration may be all that it waits for.
   const std::uint32_t next = iteration + 1;
@@ -153,10 +180,15 @@ void Simulation::complete(std::uint32_t a) {
 void Simulation::submit(std::uint32_t pool, const resource::Job& job) {
   resource::Pool& p = pools_[pool];
   p.submit(job);
-  if (!p.in_dispatch) {
-    p.in_dispatch = true;
-    pool_dispatch_.push_back(pool);
-  }
+  due_for_dispatch(pool);
+}
+
+// The pool has a waiting job or a free unit more than before: it chooses in this instant if it can.
+void Simulation::due_for_dispatch(std::uint32_t pool) {
+  resource::Pool& p = pools_[pool];
+  if (p.in_dispatch || !p.can_start()) return;
+  p.in_dispatch = true;
+  pool_dispatch_.push_back(pool);
 }
 
 // Choices of the instant, in the order in which pools and channels asked for them.
@@ -187,7 +219,9 @@ void Simulation::message_ready(std::uint32_t a) {
   const std::uint32_t rank = order_->rank.empty() ? kPassFreely : order_->rank[a];
   std::uint64_t key = 0;
   switch (rule) {
-    case HandOver::Free: hand_over(a); return;
+    case HandOver::Free:
+      hand_over(a);
+      return;
     case HandOver::Unordered:
       key = (static_cast<std::uint64_t>(done_[a]) << 40) | (hash_draw(order_->stream, done_[a], a) >> 24);
       break;
@@ -216,8 +250,7 @@ void Simulation::hand_over(std::uint32_t a) {
     enter_wire(a);
     return;
   }
-  submit(send.pool,
-         {static_cast<std::uint64_t>(now_.ps()), a, kSendEnd, send.of(program_->activities[a].amount)});
+  submit(send.pool, {static_cast<std::uint64_t>(now_.ps()), a, kSendEnd, send.of(program_->activities[a].amount)});
 }
 
 void Simulation::enter_wire(std::uint32_t a) {
@@ -225,8 +258,10 @@ void Simulation::enter_wire(std::uint32_t a) {
   const std::uint32_t c = program_->activities[a].where;
   const Channel& channel = program_->channels[c];
   if (channel.streams == 0) {
-    if (channel.latency == Duration()) move(a);
-    else queue_.push(now_ + channel.latency, Phase::Begin, kMove, a);
+    if (channel.latency == Duration())
+      move(a);
+    else
+      queue_.push(now_ + channel.latency, Phase::Begin, kMove, a);
     return;
   }
   channels_[c].wire.push(a, now_ + channel.latency);
@@ -252,8 +287,10 @@ void Simulation::move(std::uint32_t a) {
   if (observer_ != nullptr) records_[a].begin = now_;
   const Activity& activity = program_->activities[a];
   const network::RouteId route = program_->channels[activity.where].route;
-  if (use_fluid_) fluid_.start(now_, route, Bytes(activity.amount), a);
-  else fifo_.start(now_, route, Bytes(activity.amount), a);
+  if (use_fluid_)
+    fluid_.start(now_, route, Bytes(activity.amount), a);
+  else
+    fifo_.start(now_, route, Bytes(activity.amount), a);
 }
 
 void Simulation::arrived(std::uint32_t a) {
@@ -274,12 +311,8 @@ void Simulation::arrived(std::uint32_t a) {
 
 void Simulation::handle(const engine::Event& event) {
   const auto release = [&](std::uint32_t pool) {
-    resource::Pool& p = pools_[pool];
-    p.release();
-    if (!p.waiting.empty() && !p.in_dispatch) {
-      p.in_dispatch = true;
-      pool_dispatch_.push_back(pool);
-    }
+    pools_[pool].release();
+    due_for_dispatch(pool);
   };
   const std::uint32_t a = event.target;
   switch (event.kind) {
@@ -295,44 +328,47 @@ void Simulation::handle(const engine::Event& event) {
       release(program_->channels[program_->activities[a].where].receive.pool);
       complete(a);
       break;
-    case kDelayEnd: complete(a); break;
-    case kMove: move(a); break;
+    case kDelayEnd:
+      complete(a);
+      break;
+    case kMove:
+      move(a);
+      break;
     case kWake:
       channels_[a].wake_pending = false;
       try_move(a);
       break;
-    default: STRETTO_ASSERT(false, "event kind {}", event.kind);
+    default:
+      STRETTO_ASSERT(false, "event kind {}", event.kind);
   }
 }
 
 // One instant: its ends, then its beginnings, then its choices, as often as they cause each other; then the rates.
 bool Simulation::instant() {
-  while (!completed_.empty()) {
-    const std::uint32_t a = completed_.back();
-    completed_.pop_back();
-    complete(a);
-  }
-  if (pool_dispatch_.empty() && channel_dispatch_.empty()) {
+  if (started_) {
     const Time t = std::min(queue_.next(), network_next());
     if (t == Time::never()) return false;
     STRETTO_ASSERT(t >= now_, "{} ps after {} ps", t.ps(), now_.ps());
     now_ = t;
   }
+  started_ = true;
   for (;;) {
-    if (!completed_.empty()) {
-      const std::uint32_t a = completed_.back();
-      completed_.pop_back();
-      complete(a);
+    if (completed_head_ < completed_.size()) {
+      complete(completed_[completed_head_++]);
     } else if (network_next() == now_) {
       tokens_.clear();
-      if (use_fluid_) fluid_.finish(now_, tokens_);
-      else fifo_.finish(now_, tokens_);
+      if (use_fluid_)
+        fluid_.finish(now_, tokens_);
+      else
+        fifo_.finish(now_, tokens_);
       for (const std::uint32_t a : tokens_) arrived(a);
     } else if (queue_.next() == now_) {
       handle(queue_.pop());
     } else if (!pool_dispatch_.empty() || !channel_dispatch_.empty()) {
       dispatch();
     } else {
+      completed_.clear();
+      completed_head_ = 0;
       if (use_fluid_) fluid_.solve(now_);
       return true;
     }
@@ -340,65 +376,21 @@ bool Simulation::instant() {
 }
 
 bool Simulation::markers_reached(std::uint32_t count) const {
-  return std::all_of(marker_times_.begin(), marker_times_.end(),
-                     [&](const std::vector<Time>& times) { return times.size() >= count; });
+  return count == 0 || marker_passes_[count - 1] == marker_times_.size();
 }
 
 Status Simulation::run_until(std::uint32_t count) {
   STRETTO_ASSERT(count <= iterations_ && !marker_times_.empty(), "{} passes of {} markers in {} iterations", count,
                  marker_times_.size(), iterations_);
-  marker_passed_ = true;
-  for (;;) {
-    if (marker_passed_) {
-      if (markers_reached(count)) return Status::Reached;
-      marker_passed_ = false;
-    }
-    if (!instant()) return markers_reached(count) ? Status::Reached : Status::Deadlock;
-  }
+  while (!markers_reached(count))
+    if (!instant()) return Status::Deadlock;
+  return Status::Reached;
 }
 
 Status Simulation::run() {
   while (instant()) {
   }
   return finished_ == static_cast<std::uint64_t>(program_->size()) * iterations_ ? Status::Reached : Status::Deadlock;
-}
-
-std::vector<Blocked> Simulation::blocked(std::size_t limit) const {
-  // The predecessors of the stuck activities, from the edges of all that have not ended.
-  std::vector<Blocked> result;
-  const std::uint32_t n = program_->size();
-  for (std::uint32_t c = 0; c < channels_.size() && result.size() < limit; ++c) {
-    for (const auto& item : channels_[c].turns.waiting()) {
-      if (result.size() >= limit) break;
-      Blocked b;
-      b.activity = ActivityId(item.activity);
-      b.iteration = done_[item.activity];
-      b.wait = Blocked::Wait::Turn;
-      const std::uint64_t next = channels_[c].turns.next();
-      const std::uint32_t ranked = order_->ranked.empty() ? 0 : order_->ranked[c];
-      for (std::uint32_t a = 0; ranked > 0 && a < n; ++a)
-        if (program_->activities[a].kind == Kind::Message && program_->activities[a].where == c &&
-            order_->rank[a] == next % ranked)
-          b.missing.push_back(ActivityId(a));
-      result.push_back(b);
-    }
-  }
-  for (std::uint32_t a = 0; a < n && result.size() < limit; ++a) {
-    const std::uint32_t iteration = done_[a];
-    const std::uint32_t open = iteration < iterations_ ? open_[2 * a + (iteration & 1U)] : 0;
-    if (open == 0) continue;
-    Blocked b;
-    b.activity = ActivityId(a);
-    b.iteration = iteration;
-    b.need = iteration == 0 ? program_->same_iteration[a] : program_->predecessors[a];
-    b.have = b.need - open;
-    for (std::uint32_t from = 0; from < n && b.missing.size() < 8; ++from)
-      for (std::uint32_t e = program_->activities[from].first_edge; e < program_->activities[from + 1].first_edge; ++e)
-        if (program_->edges[e].to() == a && done_[from] + program_->edges[e].distance() <= iteration)
-          b.missing.push_back(ActivityId(from));
-    result.push_back(b);
-  }
-  return result;
 }
 
 }  // namespace stretto::program

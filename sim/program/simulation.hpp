@@ -9,6 +9,8 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "sim/base/units.hpp"
@@ -48,7 +50,8 @@ class Simulation {
 
   // Back to time 0 with another order; keeps the memory.
   void reset(const OrderTable& order, std::uint32_t iterations);
-  // Records of all activities go to `observer` (null: to nobody) from now on.
+  // Records of all activities go to `observer` (null: to nobody) from now on; of an activity under way, the times that
+  // passed before are reported as 0. A copy of the simulation tells the same observer.
   void observe(Observer* observer);
 
   // Runs until every marker has been passed `count` times (count <= iterations).
@@ -64,7 +67,8 @@ class Simulation {
   std::int64_t bytes_carried(network::LinkId link) const;
   std::uint64_t late_arrivals() const { return late_arrivals_; }
   std::uint64_t finished() const { return finished_; }
-  // Why a deadlocked simulation cannot go on: at most `limit` entries, those nearest to a cause first.
+  // Why a deadlocked simulation cannot go on: at most `limit` entries, those nearest to a cause first (cycles, then what
+  // waits for them). O(activities + edges).
   std::vector<Blocked> blocked(std::size_t limit) const;
 
  private:
@@ -85,11 +89,13 @@ class Simulation {
   void arrived(std::uint32_t activity);
   Time network_next() const;
   bool markers_reached(std::uint32_t count) const;
+  void due_for_dispatch(std::uint32_t pool);
 
   const StepProgram* program_;
   const OrderTable* order_;
   std::uint32_t iterations_ = 1;
   Time now_;
+  bool started_ = false;  // the instant 0 is over
   engine::EventQueue queue_;
   network::FluidNetwork fluid_;
   network::FifoNetwork fifo_;
@@ -97,13 +103,16 @@ class Simulation {
   std::vector<resource::Pool> pools_;
   std::vector<channel::ChannelState> channels_;
   std::vector<std::uint32_t> open_;  // predecessors still to come, [2 * activity + iteration % 2]
-  std::vector<std::uint32_t> done_;  // instances finished = iteration of the one under way
+  // Predecessors that came more than one iteration ahead, by (activity, iteration).
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> early_;
+  std::vector<std::uint32_t> done_;       // instances finished = iteration of the one under way
   std::vector<std::uint32_t> marker_of_;  // by activity; empty if there are no markers
   std::vector<std::vector<Time>> marker_times_;
-  bool marker_passed_ = false;
+  std::vector<std::uint32_t> marker_passes_;  // markers passed, by iteration
   std::vector<std::uint32_t> pool_dispatch_;
   std::vector<std::uint32_t> channel_dispatch_;
-  std::vector<std::uint32_t> completed_;
+  std::vector<std::uint32_t> completed_;  // take no time; ended in the order of becoming ready
+  std::size_t completed_head_ = 0;
   std::vector<std::uint32_t> tokens_;
   std::uint64_t late_arrivals_ = 0;
   std::uint64_t finished_ = 0;
