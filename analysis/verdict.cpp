@@ -20,8 +20,9 @@ namespace {
 constexpr double kFull = 0.9;         // a resource used this much has nothing left to give
 constexpr double kNoticeable = 0.01;  // gains below this are not worth an action
 constexpr double kHeavy = 1.1;        // a server with this multiple of the mean load is called the heaviest
-constexpr double kStraggle = 0.1;     // waiting for the last worker is worth a sentence from here on
-constexpr double kDrift = 0.05;       // trend of a run that has not settled
+constexpr std::size_t kChangesListed = 2;
+constexpr double kStraggle = 0.1;  // waiting for the last worker is worth a sentence from here on
+constexpr double kDrift = 0.05;    // trend of a run that has not settled
 
 bool is_server(ResourceKind kind) {
   return kind == ResourceKind::ServerNicUp || kind == ResourceKind::ServerNicDown ||
@@ -172,27 +173,37 @@ std::string make_up(const PolicyResult& result) {
   return text + "." + largest_wait(result.pull_waits, "Pulls") + largest_wait(result.push_waits, "Pushes");
 }
 
+std::string change_text(const WhatIf& w) {
+  return fmt::format("{}: {}", escape_control(w.change), signed_percent(w.gain));
+}
+
+// Changes of layout and order come first: they cost nothing.
 std::string help_sentence(const PolicyResult& result) {
   if (result.what_if.empty()) return "";
   std::vector<const WhatIf*> changes;
   for (const WhatIf& w : result.what_if) changes.push_back(&w);
   std::stable_sort(changes.begin(), changes.end(), [](const auto* a, const auto* b) { return a->gain > b->gain; });
-  const WhatIf& first = *changes.front();
-  if (first.gain < kNoticeable)
-    return fmt::format(" None of the {} changes tried gains 1 % (most: {}, {}).", changes.size(),
-                       escape_control(first.change), signed_percent(first.gain));
-  std::string text = fmt::format(" What helps most: {}: {}", escape_control(first.change), signed_percent(first.gain));
-  if (first.kind != ChangeKind::Hardware && result.lower_bound_any_layout_s.value.value_or(0) > 0) {
-    const double left = result.step_time.estimate.mean / (1 + first.gain) / *result.lower_bound_any_layout_s.value - 1;
-    text += fmt::format(" (at most {} is left after that for any layout and order)", percent(std::max(0.0, left)));
+  if (changes.front()->gain < kNoticeable)
+    return fmt::format(" None of the {} changes tried gains 1 % (most: {}).", changes.size(),
+                       change_text(*changes.front()));
+  std::string text;
+  std::string others;
+  std::size_t listed = 0;
+  for (const WhatIf* w : changes) {
+    if (w->gain < kNoticeable) break;
+    if (w->kind == ChangeKind::Hardware) {
+      if (listed++ < kChangesListed) others += (others.empty() ? "" : "; ") + change_text(*w);
+    } else if (text.empty()) {
+      text = " What helps without new hardware: " + change_text(*w);
+      if (const double bound = result.lower_bound_any_layout_s.value.value_or(0); bound > 0) {
+        const double left = result.step_time.estimate.mean / (1 + w->gain) / bound - 1;
+        text += fmt::format(" (at most {} is left after that for any layout and order)", percent(std::max(0.0, left)));
+      }
+      text += ".";
+    }
   }
-  std::size_t listed = 1;
-  for (std::size_t i = 1; i < changes.size() && listed < 3; ++i) {
-    if (changes[i]->gain < kNoticeable) break;
-    text += fmt::format("; {}: {}", escape_control(changes[i]->change), signed_percent(changes[i]->gain));
-    ++listed;
-  }
-  return text + ".";
+  if (!others.empty()) text += fmt::format(" What{} helps: {}.", text.empty() ? "" : " else", others);
+  return text;
 }
 
 std::string order_sentence(const PolicyResult& result, std::span<const PolicyResult> point) {

@@ -32,7 +32,9 @@ PolicyResult greedy_vgg() {
   r.lower_bound_any_layout_s.value = 0.96;
   r.what_if = {{"faster workers 2x", 0.001, ChangeKind::Hardware},
                {"splitting fc6 over the servers", 0.31, ChangeKind::Layout},
-               {"server NICs 2x faster", 0.22, ChangeKind::Hardware}};
+               {"worker NICs 2x faster", 0.02, ChangeKind::Hardware},
+               {"one more server", 0.22, ChangeKind::Hardware},
+               {"server NICs 2x faster", 0.62, ChangeKind::Hardware}};
   return r;
 }
 
@@ -40,15 +42,17 @@ TEST(Verdict, NamesTheFullServerItsCauseAndTheRemedy) {
   const std::string v = alone(greedy_vgg());
   EXPECT_EQ(v,
             "server 0 NIC up is full 97 % of the step (the least used of the 2 alike: 31 %). server 0 is the heaviest, "
-            "400 MiB of 528 MiB (76 %), because it holds fc6 (392 MiB). What helps most: splitting fc6 over the "
-            "servers: +31.0 % (at most 3.4 % is left after that for any layout and order); server NICs 2x faster: "
-            "+22.0 %. Another order cannot help: the step is within 0.8 % of the load bound of server 0 NIC up.");
+            "400 MiB of 528 MiB (76 %), because it holds fc6 (392 MiB). What helps without new hardware: splitting fc6 "
+            "over the servers: +31.0 % (at most 3.4 % is left after that for any layout and order). What else helps: "
+            "server NICs 2x faster: +62.0 %; one more server: +22.0 %. Another order cannot help: the step is within "
+            "0.8 % of the load bound of server 0 NIC up.");
 }
 
 TEST(Verdict, HardwareChangeMovesTheBoundSoNothingIsLeftOfIt) {
   PolicyResult r = greedy_vgg();
   r.what_if = {{"server NICs 2x faster", 0.22, ChangeKind::Hardware}};
   EXPECT_SILENT(alone(r), "is left after that");
+  EXPECT_SAYS(alone(r), " What helps: server NICs 2x faster: +22.0 %.");
 }
 
 TEST(Verdict, BalancedServersThatAreAllFull) {
@@ -148,7 +152,7 @@ TEST(Verdict, NamesTheFasterPolicyAndItsLimit) {
 TEST(Verdict, NothingTriedHelps) {
   PolicyResult r = greedy_vgg();
   r.what_if = {{"server NICs 2x faster", 0.002}, {"faster workers 2x", 0.004}};
-  EXPECT_SAYS(alone(r), "None of the 2 changes tried gains 1 % (most: faster workers 2x, +0.4 %).");
+  EXPECT_SAYS(alone(r), "None of the 2 changes tried gains 1 % (most: faster workers 2x: +0.4 %).");
 }
 
 TEST(Verdict, DriftIsNotAveragedAway) {

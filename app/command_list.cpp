@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "app/commands.hpp"
+#include "app/join.hpp"
+#include "app/output.hpp"
+#include "app/shipped.hpp"
+#include "experiment/spec.hpp"
+#include "io/import/import.hpp"
+#include "models/placement/placement.hpp"
+#include "report/table.hpp"
+#include "schedulers/policies/registry.hpp"
+#include "sim/base/diagnostic.hpp"
+
+namespace stretto::app {
+
+namespace {
+
+constexpr std::size_t kWidth = 100;
+
+// "name  help", the help wrapped under itself.
+std::string entry(std::string_view name, std::size_t name_width, std::string_view help) {
+  const std::string head = fmt::format("{:<{}}  ", name, name_width);
+  std::string wrapped = report::wrap(help, kWidth - head.size(), 0);
+  for (std::size_t at = wrapped.find('\n'); at + 1 < wrapped.size(); at = wrapped.find('\n', at + 1))
+    wrapped.insert(at + 1, head.size(), ' ');
+  return head + wrapped;
+}
+
+template <class Range, class Help>
+std::string entries(const Range& rows, const Help& help) {
+  std::size_t width = 0;
+  for (const auto& row : rows) width = std::max(width, row.name.size());
+  std::string out;
+  for (const auto& row : rows) out += entry(row.name, width, help(row));
+  return out;
+}
+
+std::string policies_text() {
+  return entries(policies::policies(), [](const policies::Policy& p) {
+    std::string help(p.help);
+    for (const policies::PolicyOption& o : p.options)
+      help += fmt::format("; option {} (one of {}): {}", o.name, o.values, o.help);
+    return help;
+  });
+}
+
+std::string placements_text() {
+  return entries(placement::placements(), [](const placement::Placement& p) {
+    return p.options.empty() ? std::string(p.help) : fmt::format("{}; options: {}", p.help, p.options);
+  });
+}
+
+std::string formats_text() {
+  return entries(io::importers(), [](const io::Importer& i) { return std::string(i.help); });
+}
+
+std::string topologies_text() {
+  for (const config::FieldRecord& f : experiment::field_records())
+    if (f.path == "cluster.network.topology") return fmt::format("{}: {}\n", f.type, f.help);
+  return "";
+}
+
+std::string fields_text() {
+  std::string out;
+  for (const config::FieldRecord& f : experiment::field_records()) {
+    std::string line = f.type;
+    if (!f.range.empty()) line += ", " + f.range;
+    if (!f.fallback.empty()) line += ", default " + f.fallback;
+    if (!f.shorthand.empty()) line += ", or as " + f.shorthand;
+    out +=
+        fmt::format("{}\n    {}    {}", f.path, report::wrap(line, kWidth - 4, 4), report::wrap(f.help, kWidth - 4, 4));
+  }
+  return out;
+}
+
+std::string workloads_text() {
+  experiment::Options options;
+  options.shipped = shipped_configs();
+  std::string out;
+  for (const std::string& name : experiment::shipped_models(options)) out += name + '\n';
+  return out;
+}
+
+struct Subject {
+  std::string name;
+  std::string (*text)();
+};
+
+const std::vector<Subject>& subjects() {
+  static const std::vector<Subject> table{{"policies", policies_text},     {"placements", placements_text},
+                                          {"topologies", topologies_text}, {"fields", fields_text},
+                                          {"workloads", workloads_text},   {"formats", formats_text}};
+  return table;
+}
+
+}  // namespace
+
+const std::vector<std::string>& list_subjects() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const Subject& s : subjects()) all.push_back(s.name);
+    return all;
+  }();
+  return names;
+}
+
+int list_command(const ListOptions& options) {
+  for (const Subject& s : subjects()) {
+    if (s.name != options.what) continue;
+    print(s.text());
+    return 0;
+  }
+  const std::string near = nearest_name(options.what, list_subjects());
+  throw UserError(
+      fmt::format("nothing to list under '{}'", options.what),
+      near.empty() ? fmt::format("valid: {}", join(list_subjects())) : fmt::format("did you mean '{}'?", near));
+}
+
+}  // namespace stretto::app

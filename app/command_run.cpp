@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <system_error>
+
+#include "app/commands.hpp"
+#include "app/output.hpp"
+#include "app/shipped.hpp"
+#include "experiment/manifest.hpp"
+#include "experiment/runner.hpp"
+#include "io/export/step_trace.hpp"
+#include "io/file/file.hpp"
+#include "io/file/sha256.hpp"
+#include "report/json.hpp"
+#include "report/text.hpp"
+#include "sim/base/diagnostic.hpp"
+#include "sim/base/version.hpp"
+
+namespace stretto::app {
+
+namespace {
+
+// A policy's name as part of a file name: other characters than letters, digits, dot and dashes become "_".
+std::string file_part(const std::string& name) {
+  std::string part = name;
+  std::replace_if(
+      part.begin(), part.end(),
+      [](char c) {
+        return !((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-');
+      },
+      '_');
+  return part;
+}
+
+void write_files(const RunOptions& options, const experiment::Experiment& experiment,
+                 const experiment::RunOutput& output, const std::string& json) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  fs::create_directories(options.out, error);
+  if (error) throw UserError(fmt::format("cannot make the directory '{}': {}", options.out, error.message()));
+  const auto path = [&](const std::string& name) { return (fs::path(options.out) / name).string(); };
+  std::vector<std::string> names;
+  for (const experiment::Timeline& t : output.timelines) {
+    const std::string base = "trace_" + file_part(t.policy);
+    std::string name = base + ".json";
+    for (int n = 2; std::find(names.begin(), names.end(), name) != names.end(); ++n)
+      name = fmt::format("{}_{}.json", base, n);
+    names.push_back(name);
+    file::write_atomic(
+        path(name), io::write_step_trace(*t.setup.graph, t.setup.cluster, t.layout, t.step.compiled, t.step.records));
+  }
+  file::write_atomic(path("result.json"), json);
+  experiment::Manifest manifest;
+  manifest.version = version();
+  manifest.commit = commit();
+  manifest.command = options.command;
+  manifest.seed = output.result.seed;
+  manifest.configuration = experiment::effective_yaml(experiment);
+  manifest.inputs = experiment::hash_inputs(output.input_files);
+  manifest.result_sha256 = file::sha256_hex(json);
+  file::write_atomic(path("manifest.json"), experiment::write_manifest(manifest));
+}
+
+}  // namespace
+
+int run_command(const RunOptions& options) {
+  const std::vector<std::string> formats{"text", "json"};
+  if (std::find(formats.begin(), formats.end(), options.format) == formats.end())
+    throw UserError(fmt::format("--format: unknown format '{}'", options.format), "valid: text, json");
+  std::vector<std::string> overrides = options.set;
+  if (!options.seed.empty()) overrides.push_back("runs.seed=" + options.seed);
+  experiment::Options spec_options;
+  spec_options.shipped = shipped_configs();
+  const experiment::Experiment experiment = experiment::load_experiment(options.file, overrides, spec_options);
+  experiment::RunOptions run_options;
+  run_options.timelines = !options.out.empty();
+  experiment::RunOutput output;
+  {
+    ProgressLine progress(options.quiet);
+    output = experiment::run(experiment, run_options, std::ref(progress));
+  }
+  const std::string json = report::json(output.result);
+  if (!options.out.empty()) write_files(options, experiment, output, json);
+  print(options.format == "json" ? json : report::text(output.result));
+  const auto& results = output.result.results;
+  const bool stuck = std::any_of(results.begin(), results.end(),
+                                 [](const analysis::PolicyResult& r) { return r.deadlock.has_value(); });
+  return stuck ? 1 : 0;
+}
+
+}  // namespace stretto::app

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands of the command line as plain functions: parsed options in, exit code out (0 done, 1 the simulation or a
+// check says no). They write to stdout and stderr through app/output.hpp and throw UserError for bad input. main.cpp
+// alone knows the parser of the command line and maps exceptions to exit codes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace stretto::app {
+
+struct RunOptions {
+  std::string file;
+  std::vector<std::string> set;      // "path=value", later ones win
+  std::string seed;                  // stands for runs.seed=SEED; empty: as the file says
+  std::string format = "text";       // text or json
+  std::string out;                   // directory for result, manifest and traces; empty: none
+  bool quiet = false;                // no progress
+  std::vector<std::string> command;  // the command line as typed, for the manifest
+};
+
+struct ImportOptions {
+  std::string file;
+  std::string out;       // empty: the workload goes to stdout
+  std::string name;      // of the graph; empty: from the file
+  std::string source;    // where the figures come from; empty: from the file
+  std::string format;    // of the file; empty: told from its content
+  std::string batch;     // samples per step; empty: from the file
+  bool summary = false;  // figures only, no workload
+};
+
+struct ShowOptions {
+  std::string what;  // a workload (shipped name or file) or an experiment file
+  std::vector<std::string> set;
+  bool effective = false;  // the experiment as YAML with every default
+};
+
+struct ListOptions {
+  std::string what;  // policies, placements, topologies, fields, workloads, formats
+};
+
+struct ReproduceOptions {
+  std::string result;  // directory that `run --out` wrote, or its manifest.json
+  bool quiet = false;
+};
+
+int run_command(const RunOptions& options);
+int import_command(const ImportOptions& options);
+int show_command(const ShowOptions& options);
+int list_command(const ListOptions& options);
+int reproduce_command(const ReproduceOptions& options);
+
+// What `list` can list.
+const std::vector<std::string>& list_subjects();
+
+}  // namespace stretto::app

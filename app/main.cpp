@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line: the only user of CLI11 (whose header is slow to compile). CLI11 parses; what it does not know is
+// collected and answered here with the nearest name, and its exit codes are mapped to ours: 0 done, 1 the simulation or
+// a check says no, 2 bad usage or input, 3 bug, 130 interrupted.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <exception>
+#include <functional>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "app/commands.hpp"
+#include "app/join.hpp"
+#include "app/output.hpp"
+#include "sim/base/assert.hpp"
+#include "sim/base/diagnostic.hpp"
+#include "sim/base/version.hpp"
+
+namespace stretto::app {
+
+namespace {
+
+constexpr int kUsage = 2;
+constexpr int kBug = 3;
+constexpr int kInterrupted = 130;
+
+// A command: its parser, its positional argument (always required) and what it runs.
+struct Command {
+  CLI::App* parser;
+  CLI::Option* argument;
+  std::function<int()> run;
+};
+
+struct Settings {
+  RunOptions run;
+  ImportOptions import;
+  ShowOptions show;
+  ListOptions list;
+  ReproduceOptions reproduce;
+};
+
+constexpr const char* kFooter = R"(Examples:
+  stretto run configs/experiments/quickstart.yaml
+  stretto run my.yaml --set cluster.workers.nic="25 Gbit/s" --format json
+  stretto show vgg_16
+`stretto COMMAND --help` says more about a command.
+Exit codes: 0 done, 1 the simulation or a check says no, 2 bad usage or input, 3 a bug in stretto.)";
+
+constexpr const char* kRunFooter = R"(Examples:
+  stretto run what_if.yaml
+  stretto run what_if.yaml --set cluster.workers.count=16 --set runs.seed=7
+  stretto run what_if.yaml --format json > result.json
+  stretto run what_if.yaml --out results/what_if
+--out writes result.json, manifest.json (for `stretto reproduce`) and a trace of one step per policy, which
+https://ui.perfetto.dev opens. The JSON keys are listed in docs/reference/result.md.)";
+
+constexpr const char* kImportFooter = R"(Examples:
+  stretto import graph.txt -o vgg16.workload.json
+  stretto import graph.txt --summary
+`stretto list formats` names what can be imported.)";
+
+constexpr const char* kShowFooter = R"(Examples:
+  stretto show vgg_16
+  stretto show my.workload.json
+  stretto show what_if.yaml
+  stretto show what_if.yaml --effective --set cluster.workers.count=4)";
+
+constexpr const char* kListFooter = R"(Examples:
+  stretto list policies
+  stretto list fields)";
+
+constexpr const char* kReproduceFooter = R"(Examples:
+  stretto run what_if.yaml --out results/what_if
+  stretto reproduce results/what_if
+Exit code 0: the new result is equal byte for byte; 1: it differs.)";
+
+void add_set(CLI::App* parser, std::vector<std::string>& set) {
+  parser->add_option("--set", set, "Set a field of the experiment by its path; may be given again")
+      ->type_name("PATH=VALUE")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+std::vector<Command> add_commands(CLI::App& root, Settings& s) {
+  std::vector<Command> commands;
+  const auto command = [&](const char* name, const char* help, const char* footer, const char* argument_name,
+                           std::string& argument, const char* argument_help, std::function<int()> run) {
+    CLI::App* parser = root.add_subcommand(name, help);
+    parser->footer(footer);
+    parser->allow_extras();
+    CLI::Option* option = parser->add_option(argument_name, argument, argument_help)->type_name("");
+    commands.push_back({parser, option, std::move(run)});
+    return parser;
+  };
+
+  CLI::App* run = command("run", "Simulate an experiment and say how long its steps take, and why", kRunFooter, "FILE",
+                          s.run.file, "Experiment (YAML)", [&s] { return run_command(s.run); });
+  add_set(run, s.run.set);
+  run->add_option("--seed", s.run.seed, "Seed of everything random, in place of runs.seed")->type_name("N");
+  run->add_option("--format", s.run.format, "What to print: text or json")->type_name("FORMAT")->capture_default_str();
+  run->add_option("--out", s.run.out, "Also write result, manifest and traces here")->type_name("DIR");
+  run->add_flag("--quiet", s.run.quiet, "Show no progress");
+
+  CLI::App* import = command("import", "Read a profile or trace of a model and write it as a workload", kImportFooter,
+                             "FILE", s.import.file, "Profile to read", [&s] { return import_command(s.import); });
+  import->add_option("-o,--out", s.import.out, "Workload file to write; without it: stdout")->type_name("FILE");
+  import->add_flag("--summary", s.import.summary, "Print figures of the model; write a workload only with -o");
+  import->add_option("--name", s.import.name, "Name of the workload")->type_name("NAME");
+  import->add_option("--batch", s.import.batch, "Samples a step, where the file does not say")->type_name("N");
+  import->add_option("--source", s.import.source, "Where the figures come from")->type_name("TEXT");
+  import->add_option("--format", s.import.format, "Format of FILE; without it: told from the content")
+      ->type_name("FORMAT");
+
+  CLI::App* show =
+      command("show", "Show a workload or what an experiment says", kShowFooter, "WORKLOAD|FILE.yaml", s.show.what,
+              "Shipped workload, workload file or experiment", [&s] { return show_command(s.show); });
+  show->add_flag("--effective", s.show.effective, "The experiment as YAML with every default filled in");
+  add_set(show, s.show.set);
+
+  const std::string subjects = fmt::format("One of {}", join(list_subjects()));
+  command("list", "List what experiments can name", kListFooter, "WHAT", s.list.what, subjects.c_str(),
+          [&s] { return list_command(s.list); });
+
+  CLI::App* reproduce =
+      command("reproduce", "Run again what a manifest says and compare the results", kReproduceFooter, "RESULT",
+              s.reproduce.result, "Directory that `stretto run --out` wrote, or its manifest.json",
+              [&s] { return reproduce_command(s.reproduce); });
+  reproduce->add_flag("--quiet", s.reproduce.quiet, "Show no progress");
+  return commands;
+}
+
+std::vector<std::string> option_names(const CLI::App& parser) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : parser.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+  return names;
+}
+
+[[noreturn]] void refuse_unknown(const std::string& what, const std::string& word,
+                                 const std::vector<std::string>& candidates, const std::string& help) {
+  const std::string near = nearest_name(word, candidates);
+  throw UserError(fmt::format("unknown {} '{}'", what, word),
+                  near.empty() ? help : fmt::format("did you mean '{}'?", near));
+}
+
+// Words that no parser took.
+void refuse_extras(const CLI::App& root, const CLI::App* parser, const std::vector<Command>& commands) {
+  const std::vector<std::string> extras = parser != nullptr ? parser->remaining() : root.remaining();
+  if (extras.empty()) return;
+  const std::string help = parser != nullptr
+                               ? fmt::format("`stretto {} --help` lists the options", parser->get_name())
+                               : "`stretto --help` lists the commands; options of a command follow its name";
+  for (const std::string& extra : extras)
+    if (extra.size() > 1 && extra[0] == '-')
+      refuse_unknown("option", extra.substr(0, extra.find('=')), option_names(parser != nullptr ? *parser : root),
+                     help);
+  if (parser != nullptr) throw UserError(fmt::format("one argument too many: '{}'", extras.front()), help);
+  std::vector<std::string> names;
+  for (const Command& c : commands) names.push_back(c.parser->get_name());
+  refuse_unknown("command", extras.front(), names, help);
+}
+
+int dispatch(int argc, char** argv) {
+  Settings settings;
+  settings.run.command.assign(argv, argv + argc);
+  if (!settings.run.command.empty()) settings.run.command.front() = "stretto";
+  CLI::App root(
+      "How long does a training step take, which transfer order is best, and how far is it from the best "
+      "possible?\n",
+      "stretto");
+  root.footer(kFooter);
+  root.allow_extras();
+  root.set_help_flag("-h,--help", "Print this help and exit");
+  root.set_version_flag("--version", fmt::format("stretto {} (commit {})", version(), commit()));
+  const std::vector<Command> commands = add_commands(root, settings);
+  try {
+    root.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    // Only now: the parser itself would complain of a missing argument before it names an unknown option.
+    for (const Command& c : commands) c.argument->required();
+    print(root.help());
+    return 0;
+  } catch (const CLI::CallForVersion& version_text) {
+    print(std::string(version_text.what()) + '\n');
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    throw UserError(error.what(), "`stretto --help` and `stretto COMMAND --help` show the usage");
+  }
+  const std::vector<CLI::App*> parsed = root.get_subcommands();
+  refuse_extras(root, parsed.empty() ? nullptr : parsed.front(), commands);
+  if (parsed.empty()) {
+    print_error(root.help());
+    return kUsage;
+  }
+  for (const Command& c : commands) {
+    if (c.parser != parsed.front()) continue;
+    if (c.argument->count() == 0)
+      throw UserError(fmt::format("{} is missing", c.argument->get_name()),
+                      fmt::format("`stretto {} --help` shows the usage", c.parser->get_name()));
+    return c.run();
+  }
+  return kUsage;
+}
+
+int bug(const char* what) {
+  print_error(
+      fmt::format("stretto {} (commit {}): this is a bug in stretto, not in your input; please report it with "
+                  "the command line and the input files.\n{}\n",
+                  version(), commit(), escape_control(what)));
+  return kBug;
+}
+
+int guarded(int argc, char** argv) {
+  try {
+    return dispatch(argc, argv);
+  } catch (const ReaderGone&) {
+    return 0;
+  } catch (const Interrupted&) {
+    print_error("interrupted\n");
+    return kInterrupted;
+  } catch (const UserError& error) {
+    print_error(render(error.diagnostics()));
+    return kUsage;
+  } catch (const std::bad_alloc&) {
+    return bug("out of memory");
+  } catch (const std::exception& error) {
+    return bug(error.what());
+  } catch (...) {
+    return bug("unknown exception");
+  }
+}
+
+}  // namespace
+
+}  // namespace stretto::app
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);
+  return stretto::app::guarded(argc, argv);
+}

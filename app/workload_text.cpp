@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/workload_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "analysis/words.hpp"
+#include "models/graph/statistics.hpp"
+#include "report/table.hpp"
+#include "sim/base/diagnostic.hpp"
+
+namespace stretto::app {
+
+namespace {
+
+constexpr std::size_t kWidth = 100;
+constexpr std::size_t kLargestShown = 10;
+
+std::string bytes_of(Bytes bytes) { return analysis::bytes_text(static_cast<double>(bytes.count())); }
+
+std::string time_of(Duration time) { return analysis::seconds_text(time.seconds()); }
+
+}  // namespace
+
+std::string workload_text(const graph::Graph& graph) {
+  using report::Align;
+  const graph::Statistics s = graph::statistics(graph);
+  std::string out = report::wrap(escape_control(graph.name), kWidth);
+  if (!graph.source.empty()) out += report::wrap("source: " + escape_control(graph.source), kWidth, 2);
+  const auto row = [&](const char* name, const std::string& text) { out += fmt::format("  {:<12}{}\n", name, text); };
+  row("batch", fmt::format("{} samples a step", graph.batch));
+  row("ops", fmt::format("{} forward, {} backward, {} dependencies", s.forward_ops, s.backward_ops, s.edges));
+  row("compute", fmt::format("{} forward, {} backward; longest path {}", time_of(s.forward_time),
+                             time_of(s.backward_time), time_of(s.critical_path)));
+  row("parameters", fmt::format("{}, {}; {} with a gradient ({}); {} that no op reads", s.parameters, bytes_of(s.bytes),
+                                s.gradients, bytes_of(s.gradient_bytes), s.unread_parameters));
+  const double forward = s.forward_time.seconds();
+  const auto total = static_cast<double>(s.bytes.count());
+  if (forward > 0 && total > 0)
+    row("ratio 1",
+        fmt::format("at {:.4g} Gbit/s all parameters take as long as the forward pass", total * 8e-9 / forward));
+  if (graph.parameters.empty()) return out;
+
+  std::vector<const graph::Parameter*> largest;
+  for (const graph::Parameter& p : graph.parameters) largest.push_back(&p);
+  std::stable_sort(largest.begin(), largest.end(), [](const auto* a, const auto* b) { return a->bytes > b->bytes; });
+  const std::size_t shown = std::min(kLargestShown, largest.size());
+  report::Table table{{{"largest parameters", Align::Left}, {"bytes"}, {"of all"}}, {}};
+  for (std::size_t i = 0; i < shown; ++i)
+    table.rows.push_back({{escape_control(largest[i]->name), ""},
+                          {bytes_of(largest[i]->bytes), ""},
+                          {analysis::percent(static_cast<double>(largest[i]->bytes.count()) / total), ""}});
+  return out + '\n' + report::render(table, kWidth);
+}
+
+}  // namespace stretto::app
