@@ -37,8 +37,8 @@ Tracks collect(const std::vector<Span>& spans) {
   std::map<std::pair<std::size_t, std::string>, std::size_t> tracks;
   for (std::size_t i = 0; i < spans.size(); ++i) {
     const Span& span = spans[i];
-    STRETTO_ASSERT(span.start <= span.end, "span {} ends at {} ps, before its start at {} ps", span.name,
-                   span.end.ps(), span.start.ps());
+    STRETTO_ASSERT(span.start <= span.end, "span {} ends at {} ps, before its start at {} ps", span.name, span.end.ps(),
+                   span.start.ps());
     const auto [process, new_process] = processes.emplace(span.process, out.processes.size());
     if (new_process) out.processes.push_back(span.process);
     const auto [track, new_track] = tracks.emplace(std::pair(process->second, span.track), out.tracks.size());

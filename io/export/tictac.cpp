@@ -30,8 +30,10 @@ std::string write_tictac_order(const graph::Graph& graph, const plan::Layout& la
       throw UserError(fmt::format("parameter \"{}\" is cut into {} slices; an order file names whole parameters", name,
                                   layout.first[p + 1] - layout.first[p]),
                       "write the order of a plan without partition");
-    const bool control = std::any_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; });
-    if (control) throw UserError(fmt::format("the name \"{}\" holds a control character, which breaks an order file", name));
+    const bool control =
+        std::any_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; });
+    if (control)
+      throw UserError(fmt::format("the name \"{}\" holds a control character, which breaks an order file", name));
     if (rank[layout.first[p]] != plan::kUnranked) ranked.emplace_back(rank[layout.first[p]], p);
   }
   std::sort(ranked.begin(), ranked.end());

@@ -134,7 +134,8 @@ std::string unpack(std::string data, const std::string& path, const Limits& limi
     if (out.size() > limits.max_bytes)
       fail(path, fmt::format("unpacks to more than the limit of {} bytes", limits.max_bytes));
     if (out.size() > limits.free_bytes && out.size() / limits.max_ratio > consumed)
-      fail(path, fmt::format("gzip stream grows more than {} times: refused as a decompression bomb", limits.max_ratio));
+      fail(path,
+           fmt::format("gzip stream grows more than {} times: refused as a decompression bomb", limits.max_ratio));
     if (result == Z_STREAM_END) {
       const std::string_view rest = std::string_view(data).substr(consumed);
       if (rest.empty()) return out;

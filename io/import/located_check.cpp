@@ -13,7 +13,8 @@ namespace stretto::io {
 namespace {
 
 // The offset that belongs to a key like "ops[3].inputs[0]" if it starts with `list`.
-std::optional<std::size_t> offset_of(std::string_view key, std::string_view list, const std::vector<std::size_t>& places) {
+std::optional<std::size_t> offset_of(std::string_view key, std::string_view list,
+                                     const std::vector<std::size_t>& places) {
   if (!key.starts_with(list)) return std::nullopt;
   key.remove_prefix(list.size());
   std::size_t index = 0;
@@ -32,8 +33,10 @@ void check_located(const graph::Graph& graph, std::string_view text, const std::
   for (Diagnostic& d : found) {
     std::optional<std::size_t> offset = offset_of(d.key, "ops[", places.ops);
     if (!offset) offset = offset_of(d.key, "parameters[", places.parameters);
-    if (offset) d.span = file::span_at(text, path, *offset);
-    else d.span.file = path;
+    if (offset)
+      d.span = file::span_at(text, path, *offset);
+    else
+      d.span.file = path;
   }
   throw UserError(std::move(found));
 }

@@ -23,7 +23,7 @@ constexpr std::string_view kSeparator = " -- ";
 constexpr std::string_view kFirstField = "forward_compute_time=";
 constexpr std::size_t kMaxErrors = 20;
 constexpr std::size_t kMostLastLayers = 1000;  // each waits for all, so dependencies grow with the square
-constexpr int kMsToPs = 9;  // decimal digits
+constexpr int kMsToPs = 9;                     // decimal digits
 
 struct Layer {
   std::int64_t number = 0;
@@ -60,8 +60,10 @@ class Parser {
       std::string_view line = text_.substr(start, end - start);
       if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
       if (line.find_first_not_of(" \t") != std::string_view::npos) {
-        if (line.front() == '\t' || line.front() == ' ') parse_edge(line);
-        else parse_layer(line);
+        if (line.front() == '\t' || line.front() == ' ')
+          parse_edge(line);
+        else
+          parse_layer(line);
       }
       start = end + 1;
     }
@@ -118,8 +120,9 @@ class Parser {
     const std::size_t name_end = line.find(kSeparator);
     const std::size_t fields_start = line.rfind(fmt::format("{}{}", kSeparator, kFirstField));
     if (name_end == std::string_view::npos || fields_start == std::string_view::npos || fields_start < name_end)
-      return error(line, "a layer is written \"nodeN -- text -- forward_compute_time=..., backward_compute_time=..., "
-                         "activation_size=..., parameter_size=...\"");
+      return error(line,
+                   "a layer is written \"nodeN -- text -- forward_compute_time=..., backward_compute_time=..., "
+                   "activation_size=..., parameter_size=...\"");
     const auto number = node_number(line.substr(0, name_end));
     Layer layer;
     if (fields_start > name_end)
@@ -128,8 +131,10 @@ class Parser {
     std::string_view fields = line.substr(fields_start + kSeparator.size());
     if (const std::size_t more = fields.find(kSeparator); more != std::string_view::npos) {
       const std::string_view stage = fields.substr(more + kSeparator.size());
-      if (stage.starts_with("stage_id=")) ++profile_.staged;
-      else error(stage, "unexpected text after the fields of a layer");
+      if (stage.starts_with("stage_id="))
+        ++profile_.staged;
+      else
+        error(stage, "unexpected text after the fields of a layer");
       fields = fields.substr(0, more);
     }
     parse_fields(fields, layer);
@@ -172,10 +177,14 @@ class Parser {
   }
 
   void parse_value(std::size_t field, std::string_view value, Layer& layer) {
-    if (field == 0) layer.forward = milliseconds(value);
-    else if (field == 1) layer.backward = milliseconds(value);
-    else if (field == 2) layer.activation = activation(value);
-    else layer.parameters = whole_bytes(value);
+    if (field == 0)
+      layer.forward = milliseconds(value);
+    else if (field == 1)
+      layer.backward = milliseconds(value);
+    else if (field == 2)
+      layer.activation = activation(value);
+    else
+      layer.parameters = whole_bytes(value);
   }
 
   Duration milliseconds(std::string_view value) {
@@ -236,8 +245,8 @@ std::string short_name(const Layer& layer, std::size_t& changed) {
   const std::string type = layer.text.substr(0, layer.text.find('('));
   std::string clean = type;
   for (char& c : clean) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-                       c == '.' || c == '-';
+    const bool plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
     if (!plain) c = '_';
   }
   if (clean != type) ++changed;
@@ -272,8 +281,9 @@ void choose_batch(const std::vector<const Layer*>& inputs, const ImportOptions& 
       const std::int64_t image = 3 * side * side * 4;
       if (bytes <= 0 || bytes % image != 0) continue;
       batch = bytes / image;
-      result.report.guessed.push_back(fmt::format(
-          "batch {}: the output of Input is {} bytes, {} images of 3 x {} x {} 32-bit numbers", batch, bytes, batch, side, side));
+      result.report.guessed.push_back(
+          fmt::format("batch {}: the output of Input is {} bytes, {} images of 3 x {} x {} 32-bit numbers", batch,
+                      bytes, batch, side, side));
       return;
     }
   }
@@ -325,8 +335,10 @@ void build_graph(const Profile& profile, const std::string& path, ImportResult& 
     f = {name, graph::Phase::Forward, layers[i]->forward, {}, {}};
     b = {name + "/backward", graph::Phase::Backward, layers[i]->backward, {}, {}};
     for (const std::size_t j : before[i]) f.inputs.push_back(forward(j));
-    if (after[i].empty()) b.inputs = last;
-    else b.inputs.push_back(forward(i));
+    if (after[i].empty())
+      b.inputs = last;
+    else
+      b.inputs.push_back(forward(i));
     for (const std::size_t j : after[i]) b.inputs.push_back(backward(j));
     places.ops[forward(i).index()] = places.ops[backward(i).index()] = layers[i]->offset;
     if (layers[i]->parameters.count() == 0) continue;
@@ -346,23 +358,28 @@ void report_layers(const Profile& profile, ImportReport& report) {
   std::size_t lstm = 0;
   for (const auto& [number, layer] : profile.layers) {
     if (is_input(layer)) {
-      report.dropped.push_back(fmt::format("node{} {}: its {} ms are waiting for the data loader, not computation", number,
-                                           layer.text, format_scaled(layer.forward.ps(), kMsToPs)));
+      report.dropped.push_back(fmt::format("node{} {}: its {} ms are waiting for the data loader, not computation",
+                                           number, layer.text, format_scaled(layer.forward.ps(), kMsToPs)));
       continue;
     }
     ++layers;
     const bool missed = layer.backward.ps() < layer.forward.ps() / 10;
-    if (layer.text.find("LSTM") != std::string::npos && missed) ++lstm;
-    else if (layer.parameters.count() > 0 && layer.backward == Duration()) ++blind;
+    if (layer.text.find("LSTM") != std::string::npos && missed)
+      ++lstm;
+    else if (layer.parameters.count() > 0 && layer.backward == Duration())
+      ++blind;
   }
   report.dropped.push_back(fmt::format("activation_size of {}: no part of a replica's step", plural(layers, "layer")));
   if (profile.staged > 0) report.dropped.push_back("stage_id of " + plural(profile.staged, "layer"));
   report.guessed.push_back("one parameter per layer: the profile does not tell weight from bias");
   if (lstm > 0)
-    report.guessed.push_back(fmt::format("backward time of {} kept at next to nothing, as profiled: the profiler is known "
-                                         "to miss the backward pass of LSTM layers", plural(lstm, "LSTM layer")));
+    report.guessed.push_back(
+        fmt::format("backward time of {} kept at next to nothing, as profiled: the profiler is known "
+                    "to miss the backward pass of LSTM layers",
+                    plural(lstm, "LSTM layer")));
   if (blind > 0)
-    report.guessed.push_back(fmt::format("backward time of {} with parameters kept at 0, as profiled", plural(blind, "layer")));
+    report.guessed.push_back(
+        fmt::format("backward time of {} with parameters kept at 0, as profiled", plural(blind, "layer")));
   if (profile.rounded > 0)
     report.repaired.push_back(plural(profile.rounded, "time") + " finer than a picosecond, rounded");
 }

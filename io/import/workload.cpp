@@ -65,9 +65,12 @@ void read_references(const json::Value& value, std::vector<Reference>& out) {
 void read_phase(const json::Value& value, graph::Phase& out) {
   const auto text = value.string();
   if (!text) return;
-  if (*text == "forward") out = graph::Phase::Forward;
-  else if (*text == "backward") out = graph::Phase::Backward;
-  else value.error("must be \"forward\" or \"backward\"");
+  if (*text == "forward")
+    out = graph::Phase::Forward;
+  else if (*text == "backward")
+    out = graph::Phase::Backward;
+  else
+    value.error("must be \"forward\" or \"backward\"");
 }
 
 void read_op(const json::Value& value, std::vector<RawOp>& ops) {
@@ -107,14 +110,14 @@ void read_root(const json::Value& root, RawGraph& raw) {
        [&](const json::Value& v) {
          const auto version = v.integer(1);
          if (version && *version > kWorkloadVersion)
-           v.fatal(fmt::format("version {} is newer than this program, which reads up to {}", *version, kWorkloadVersion),
-                   "use a newer stretto");
+           v.fatal(
+               fmt::format("version {} is newer than this program, which reads up to {}", *version, kWorkloadVersion),
+               "use a newer stretto");
        }},
       {"name", true, [&](const json::Value& v) { read_name(v, raw.graph.name); }},
       {"source", false, [&](const json::Value& v) { read_string(v, raw.graph.source); }},
       {"batch", true, [&](const json::Value& v) { raw.graph.batch = v.integer(1, kMaxBatch).value_or(1); }},
-      {"ops", true,
-       [&](const json::Value& v) { v.elements([&](const json::Value& op) { read_op(op, raw.ops); }); }},
+      {"ops", true, [&](const json::Value& v) { v.elements([&](const json::Value& op) { read_op(op, raw.ops); }); }},
       {"parameters", true,
        [&](const json::Value& v) { v.elements([&](const json::Value& p) { read_parameter(p, raw.parameters); }); }},
   });
@@ -141,7 +144,8 @@ Id<Tag> resolve(json::Document& document, const Reference& reference, const Name
 void resolve_names(json::Document& document, RawGraph& raw) {
   Names ops;
   Names parameters;
-  const auto enter = [&](Names& names, const std::string& name, std::size_t i, json::Place place, std::string_view list) {
+  const auto enter = [&](Names& names, const std::string& name, std::size_t i, json::Place place,
+                         std::string_view list) {
     if (name.empty() || names.emplace(name, i).second) return;
     document.error(place, fmt::format("{}[{}].name", list, i),
                    fmt::format("\"{}\" is already the name of {}[{}]", name, list, names.find(name)->second));

@@ -25,8 +25,8 @@ struct Document::Parser {
 struct Value::Node {
   Document& document;
   const Node* parent;
-  std::string_view key;   // of a member
-  std::size_t index;      // of an element
+  std::string_view key;  // of a member
+  std::size_t index;     // of an element
   bool is_element;
   ondemand::value value;
   Kind kind = Kind::Null;
@@ -38,25 +38,37 @@ namespace {
 
 std::string_view kind_name(Kind kind) {
   switch (kind) {
-    case Kind::Null: return "null";
-    case Kind::Bool: return "true or false";
-    case Kind::Number: return "a number";
-    case Kind::String: return "a string";
-    case Kind::Array: return "an array";
-    case Kind::Object: return "an object";
+    case Kind::Null:
+      return "null";
+    case Kind::Bool:
+      return "true or false";
+    case Kind::Number:
+      return "a number";
+    case Kind::String:
+      return "a string";
+    case Kind::Array:
+      return "an array";
+    case Kind::Object:
+      return "an object";
   }
   return "";
 }
 
 std::optional<Kind> kind_of(char c) {
   switch (c) {
-    case '{': return Kind::Object;
-    case '[': return Kind::Array;
-    case '"': return Kind::String;
+    case '{':
+      return Kind::Object;
+    case '[':
+      return Kind::Array;
+    case '"':
+      return Kind::String;
     case 't':
-    case 'f': return Kind::Bool;
-    case 'n': return Kind::Null;
-    default: break;
+    case 'f':
+      return Kind::Bool;
+    case 'n':
+      return Kind::Null;
+    default:
+      break;
   }
   if (c == '-' || (c >= '0' && c <= '9')) return Kind::Number;
   return std::nullopt;
@@ -213,7 +225,8 @@ void Value::enter() const {
   const std::string_view token = node_->value.raw_json_token();
   const std::string& text = node_->document.text_;
   node_->place.offset = static_cast<std::size_t>(token.data() - text.data());
-  std::size_t length = std::min(token.size(), node_->document.size_ - std::min(node_->place.offset, node_->document.size_));
+  std::size_t length =
+      std::min(token.size(), node_->document.size_ - std::min(node_->place.offset, node_->document.size_));
   while (length > 1 && is_space(token[length - 1])) --length;
   node_->place.length = std::max<std::size_t>(length, 1);
   const std::optional<Kind> kind = length == 0 ? std::nullopt : kind_of(token[0]);
@@ -257,7 +270,8 @@ std::optional<std::string> Value::number_text() const {
 std::optional<std::int64_t> Value::integer(std::int64_t least, std::int64_t most) const {
   constexpr std::string_view kWhat = "a whole number";
   if (!expect(Kind::Number, kWhat)) return std::nullopt;
-  const std::string_view token = std::string_view(node_->document.text_).substr(node_->place.offset, node_->place.length);
+  const std::string_view token =
+      std::string_view(node_->document.text_).substr(node_->place.offset, node_->place.length);
   if (token.find_first_of(".eE") != std::string_view::npos) {
     error(fmt::format("must be {}, written without fraction and exponent", kWhat));
     return std::nullopt;
@@ -268,8 +282,10 @@ std::optional<std::int64_t> Value::integer(std::int64_t least, std::int64_t most
     return std::nullopt;
   }
   if (number >= least && number <= most) return number;
-  if (most == std::numeric_limits<std::int64_t>::max()) error(fmt::format("must be at least {}", least));
-  else error(fmt::format("must be between {} and {}", least, most));
+  if (most == std::numeric_limits<std::int64_t>::max())
+    error(fmt::format("must be at least {}", least));
+  else
+    error(fmt::format("must be between {} and {}", least, most));
   return std::nullopt;
 }
 
@@ -301,7 +317,8 @@ bool Value::members(const std::function<void(std::string_view, const Value&)>& v
     while (text[key_end] != '"') key_end += text[key_end] == '\\' ? 2 : 1;
     std::string_view key;
     if (const auto code = field.unescaped_key().get(key)) syntax_error(code);
-    Node node{node_->document, node_, key, 0, false, field.value(), Kind::Null, {}, {key_start - 1, key_end - key_start + 2}};
+    Node node{
+        node_->document, node_, key, 0, false, field.value(), Kind::Null, {}, {key_start - 1, key_end - key_start + 2}};
     Value(node).enter();
     visit(key, Value(node));
   }

@@ -3,10 +3,10 @@
 // UserError with file, line, column and key path ("ops[3].inputs[1]").
 //
 // The text is walked once, front to back; a Value lives only inside the callback that receives it and can be read
-// once. Errors of syntax end the reading; errors of content (wrong type, out of range, unknown key) are collected, up to
-// Limits::max_errors, and thrown together when the document ends. Before parsing, one pass checks UTF-8, quotes,
-// brackets and nesting, so hostile text is refused with its place. A byte order mark is skipped. Cost: about 1 GB/s
-// for the pass, then what is read.
+// once. Errors of syntax end the reading; errors of content (wrong type, out of range, unknown key) are collected, up
+// to Limits::max_errors, and thrown together when the document ends. Before parsing, one pass checks UTF-8, quotes,
+// brackets and nesting, so hostile text is refused with its place; of a value that nobody reads, no more than that is
+// checked. A byte order mark is skipped. Cost: linear in the text.
 #pragma once
 
 #include <cstddef>

@@ -49,14 +49,22 @@ std::string quote(std::string_view text) {
       ++i;
       continue;
     }
-    if (n > 1) out += text.substr(i, n);
-    else if (c == '"') out += "\\\"";
-    else if (c == '\\') out += "\\\\";
-    else if (c == '\n') out += "\\n";
-    else if (c == '\r') out += "\\r";
-    else if (c == '\t') out += "\\t";
-    else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) out += fmt::format("\\u{:04x}", c);
-    else out += c;
+    if (n > 1)
+      out += text.substr(i, n);
+    else if (c == '"')
+      out += "\\\"";
+    else if (c == '\\')
+      out += "\\\\";
+    else if (c == '\n')
+      out += "\\n";
+    else if (c == '\r')
+      out += "\\r";
+    else if (c == '\t')
+      out += "\\t";
+    else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F)
+      out += fmt::format("\\u{:04x}", c);
+    else
+      out += c;
     i += n;
   }
   out += '"';
@@ -102,7 +110,8 @@ Writer& Writer::open(char bracket, Style style) {
 }
 
 Writer& Writer::close(char bracket, char end) {
-  STRETTO_ASSERT(!levels_.empty() && levels_.back().bracket == bracket && !has_key_, "unbalanced {} in a JSON text", end);
+  STRETTO_ASSERT(!levels_.empty() && levels_.back().bracket == bracket && !has_key_, "unbalanced {} in a JSON text",
+                 end);
   const Level level = levels_.back();
   levels_.pop_back();
   if (level.style == Style::Lines && !level.empty) {

@@ -41,15 +41,9 @@ class Writer {
     return token(flag ? "true" : "false");
   }
   template <std::signed_integral T>
-    requires(!std::same_as<T, char>)
-  Writer& value(T number) {
-    return signed_value(number);
-  }
+  requires(!std::same_as<T, char>) Writer& value(T number) { return signed_value(number); }
   template <std::unsigned_integral T>
-    requires(!std::same_as<T, bool>)
-  Writer& value(T number) {
-    return unsigned_value(number);
-  }
+  requires(!std::same_as<T, bool>) Writer& value(T number) { return unsigned_value(number); }
   // A number already in text ("12.000001"), for decimals that no double holds. Asserts the grammar of RFC 8259.
   Writer& number(std::string_view text);
 

@@ -19,7 +19,8 @@ Span span(std::string process, std::string track, std::string name, std::int64_t
 }
 
 TEST(ChromeTrace, ExactTextOfASmallTrace) {
-  std::vector<Span> spans = {span("worker 0", "gpu", "conv\n\"1\"", 0, 1'500'000), span("server", "nic", "w", 1, 2'000'002)};
+  std::vector<Span> spans = {span("worker 0", "gpu", "conv\n\"1\"", 0, 1'500'000),
+                             span("server", "nic", "w", 1, 2'000'002)};
   spans[0].args = {{"bytes", "12"}};
   EXPECT_EQ(write_chrome_trace(spans), R"({
  "displayTimeUnit": "ns",
@@ -100,8 +101,8 @@ TEST(ChromeTrace, NoLaneHoldsTwoSpansAtOnceAndLanesAreFew) {
     std::size_t most = 1;  // spans that are open at one instant
     for (int t = 0; t < 40; ++t)
       most = std::max(most, static_cast<std::size_t>(std::count_if(spans.begin(), spans.end(), [&](const Span& s) {
-        return s.start.ps() <= t * 1'000'000 && t * 1'000'000 < s.end.ps();
-      })));
+                        return s.start.ps() <= t * 1'000'000 && t * 1'000'000 < s.end.ps();
+                      })));
     EXPECT_LE(lanes.size(), most + 1);  // a span of no length may need a lane of its own
     for (auto& [tid, list] : lanes) {
       std::sort(list.begin(), list.end());

@@ -59,8 +59,8 @@ TEST(Decimal, ScalesByDigits) {
   EXPECT_EQ(value("0.05", 0), "0~");
   EXPECT_EQ(value("1e-999999", 9), "0~");
   EXPECT_EQ(value("9223372036854775807", 0), "9223372036854775807");
-  for (const char* bad : {"", ".", "-1", "+1", "nan", "inf", "1 ", " 1", "1e", "1e+-2", "1e1.5", "0x1", "9223372036854775808",
-                          "1e19", "1e999999999999", "1,5"})
+  for (const char* bad : {"", ".", "-1", "+1", "nan", "inf", "1 ", " 1", "1e", "1e+-2", "1e1.5", "0x1",
+                          "9223372036854775808", "1e19", "1e999999999999", "1,5"})
     EXPECT_EQ(value(bad, 0), "none") << bad;
   EXPECT_EQ(format_scaled(10'814'000'000, 9), "10.814");
   EXPECT_EQ(format_scaled(5, 9), "0.000000005");
@@ -103,12 +103,15 @@ TEST(PipeDream, FixtureBecomesTheGraphOfTheHeader) {
 
 // "node1 -- Input" and one layer; `layer` replaces the layer's line.
 std::string profile(const std::string& layer, std::int64_t input_bytes = 602'112) {
-  return fmt::format("node1 -- Input -- forward_compute_time=1.0, backward_compute_time=0.0, activation_size={}.000, "
-                     "parameter_size=0.000\n{}\n\tnode1 -- node2\n", input_bytes, layer);
+  return fmt::format(
+      "node1 -- Input -- forward_compute_time=1.0, backward_compute_time=0.0, activation_size={}.000, "
+      "parameter_size=0.000\n{}\n\tnode1 -- node2\n",
+      input_bytes, layer);
 }
 
 const std::string kLayer =
-    "node2 -- Conv2d(3) -- forward_compute_time=1.0, backward_compute_time=2.0, activation_size=4.0, parameter_size=8.0";
+    "node2 -- Conv2d(3) -- forward_compute_time=1.0, backward_compute_time=2.0, activation_size=4.0, "
+    "parameter_size=8.0";
 
 TEST(PipeDream, BatchComesFromInputTheOptionOrIsSaidToBeUnknown) {
   EXPECT_EQ(import_text(profile(kLayer, 602'112 * 7), "f").graph.batch, 7);
@@ -142,8 +145,10 @@ TEST(PipeDream, UnusualLinesAreAcceptedAndSaid) {
   const ImportResult staged = import_text(profile(kLayer + " -- stage_id=3"), "f");
   EXPECT_TRUE(has_note(staged.report.dropped, "stage_id of 1 layer"));
   const ImportResult odd = import_text(
-      profile("node2 -- a\x1b b/c(3) -- forward_compute_time=0.0000000004, backward_compute_time=0.0, activation_size=[], "
-              "parameter_size=8.0"), "f");
+      profile(
+          "node2 -- a\x1b b/c(3) -- forward_compute_time=0.0000000004, backward_compute_time=0.0, activation_size=[], "
+          "parameter_size=8.0"),
+      "f");
   EXPECT_EQ(odd.graph.ops[0].name, "node2/a__b_c");
   EXPECT_TRUE(has_note(odd.report.repaired, "1 layer name"));
   EXPECT_TRUE(has_note(odd.report.repaired, "1 time finer than a picosecond"));
@@ -162,7 +167,8 @@ TEST(PipeDream, WrongLinesAreErrorsWithTheirPlace) {
   EXPECT_TRUE(contains(with("=8.0", "=8.5"), "must be a whole number of bytes"));
   EXPECT_TRUE(contains(with("=4.0", "=[4.0; x]"), fmt::format("f:2:{}: error: must be a whole", column("4.0") + 6)));
   EXPECT_TRUE(contains(with("=4.0", "=[4.0"), "a list of sizes"));
-  EXPECT_TRUE(contains(with("backward_compute_time", "backward_compute_tme"), "did you mean \"backward_compute_time\"?"));
+  EXPECT_TRUE(
+      contains(with("backward_compute_time", "backward_compute_tme"), "did you mean \"backward_compute_time\"?"));
   EXPECT_TRUE(contains(with(", parameter_size=8.0", ""), "field \"parameter_size\" is missing"));
   EXPECT_TRUE(contains(with("activation_size", "parameter_size"), "appears twice"));
   EXPECT_TRUE(contains(with("node2", "nodeX"), "a node is named"));
@@ -292,7 +298,8 @@ TEST(Workload, EachMistakeIsNamedAtItsPlace) {
   EXPECT_TRUE(contains(with("\"bytes\": 1000000", "\"bytes\": 0"), "parameters[0].bytes: must be at least 1"));
   EXPECT_TRUE(contains(with("[\"wa\"]", "[\"wd\"]"), "f:8:72: error: ops[0].reads[0]: there is no parameter \"wd\""));
   EXPECT_TRUE(contains(with("[\"wa\"]", "\"wa\""), "ops[0].reads: must be an array, not a string"));
-  EXPECT_TRUE(contains(with("\"gradient\": \"a/backward\"", "\"gradient\": \"a/bckward\""), "did you mean \"a/backward\"?"));
+  EXPECT_TRUE(
+      contains(with("\"gradient\": \"a/backward\"", "\"gradient\": \"a/bckward\""), "did you mean \"a/backward\"?"));
   EXPECT_TRUE(contains(with("\"name\": \"b\"", "\"name\": \"a\""), "ops[1].name: \"a\" is already the name of ops[0]"));
   EXPECT_TRUE(contains(with("\"name\": \"b\"", "\"name\": \"\""), "a name must not be empty"));
   EXPECT_TRUE(contains(with("\"name\": \"wb\"", "\"name\": \"wa\""), "parameters[1].name"));

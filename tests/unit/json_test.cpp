@@ -15,7 +15,8 @@
 namespace stretto::json {
 namespace {
 
-std::string error_of(const std::string& text, const std::function<void(const Value&)>& visit, const Limits& limits = {}) {
+std::string error_of(const std::string& text, const std::function<void(const Value&)>& visit,
+                     const Limits& limits = {}) {
   try {
     Document(text, "f.json", limits).read(visit);
   } catch (const UserError& e) {
@@ -27,12 +28,23 @@ std::string error_of(const std::string& text, const std::function<void(const Val
 // Reads everything below `value`.
 void walk(const Value& value) {
   switch (value.kind()) {
-    case Kind::Object: value.members([](std::string_view, const Value& v) { walk(v); }); break;
-    case Kind::Array: value.elements(walk); break;
-    case Kind::String: value.string(); break;
-    case Kind::Number: value.number(); break;
-    case Kind::Bool: value.boolean(); break;
-    case Kind::Null: break;
+    case Kind::Object:
+      value.members([](std::string_view, const Value& v) { walk(v); });
+      break;
+    case Kind::Array:
+      value.elements(walk);
+      break;
+    case Kind::String:
+      value.string();
+      break;
+    case Kind::Number:
+      value.number();
+      break;
+    case Kind::Bool:
+      value.boolean();
+      break;
+    case Kind::Null:
+      break;
   }
 }
 
@@ -110,14 +122,15 @@ TEST(Writer, WrongUseIsOurFault) {
   EXPECT_THROW(Writer().value(1).value(2), InternalError);
   EXPECT_THROW(Writer().value(std::nan("")), InternalError);
   EXPECT_THROW(Writer().value(std::numeric_limits<double>::infinity()), InternalError);
-  for (const char* bad : {"", "1.", ".5", "01", "+1", "1e", "nan", "-", "1 "}) EXPECT_THROW(Writer().number(bad), InternalError);
+  for (const char* bad : {"", "1.", ".5", "01", "+1", "1e", "nan", "-", "1 "})
+    EXPECT_THROW(Writer().number(bad), InternalError);
   EXPECT_EQ(Writer().number("-12.000001e+3").finish(), "-12.000001e+3\n");
 }
 
 TEST(Utf8, KnowsTheEdges) {
   const auto valid = [](std::string_view text) { return find_invalid_utf8(text) == std::string_view::npos; };
-  for (const char* good : {"", "a", "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xee\x80\x80", "\xf0\x90\x80\x80",
-                           "\xf4\x8f\xbf\xbf"})
+  for (const char* good : {"", "a", "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xee\x80\x80",
+                           "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf"})
     EXPECT_TRUE(valid(good)) << good;
   for (const char* bad : {"\x80", "\xc0\x80", "\xc1\xbf", "\xc2", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xf0\x8f\xbf\xbf",
                           "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xe2\x82", "\xe2\x28\xa1"})
@@ -131,7 +144,9 @@ TEST(Reader, ReadsValuesOfEveryKind) {
   std::optional<double> d;
   std::optional<bool> t;
   std::optional<Kind> n;
-  Document("\xEF\xBB\xBF {\"s\": \"a\\u00e9\\n\", \"i\": -7, \"d\": 1.5e3, \"t\": true, \"n\": null, \"l\": [1, [2], {}]} ", "f")
+  Document(
+      "\xEF\xBB\xBF {\"s\": \"a\\u00e9\\n\", \"i\": -7, \"d\": 1.5e3, \"t\": true, \"n\": null, \"l\": [1, [2], {}]} ",
+      "f")
       .read([&](const Value& root) {
         root.members([&](std::string_view key, const Value& v) {
           seen += key;
@@ -153,7 +168,8 @@ TEST(Reader, ReadsValuesOfEveryKind) {
 
 TEST(Reader, NumberTextKeepsEveryDigit) {
   Document("[1700000000123456.789012 , 2]", "f").read([](const Value& root) {
-    root.elements([i = 0](const Value& e) mutable { EXPECT_EQ(e.number_text(), i++ == 0 ? "1700000000123456.789012" : "2"); });
+    root.elements(
+        [i = 0](const Value& e) mutable { EXPECT_EQ(e.number_text(), i++ == 0 ? "1700000000123456.789012" : "2"); });
   });
 }
 
@@ -169,9 +185,10 @@ TEST(Reader, SyntaxErrorsHaveAPlace) {
   for (const char* half : {"[\"\\udc00\"]", "[\"\\ud800\"]", "[\"\\ud800\\u0041\"]", "[\"\\udc00\\ud800\"]"})
     EXPECT_TRUE(contains(walk_error(half), "f.json:1:2: error: [0]: ")) << walk_error(half);
   EXPECT_TRUE(contains(walk_error("{\"a\": {\"b\": [1 2]}}"), "f.json:1:16: error: "));
-  for (const char* bad : {"{\"a\" 1}", "{\"a\": }", "{a: 1}", "[1,]", "[,1]", "[1 2]", "{\"a\": 1,}", "[nul]", "[tru]",
-                          "[01]", "[1.]", "[-]", "[+1]", "[.5]", "[1e]", "[1e999]", "[NaN]", "[\"\\x\"]", "[\"\\u12\"]",
-                          "{\"a\":: 1}", "[1:2]", "{1: 2}", "[truex]", "{\"a\"}", "{,}"})
+  for (const char* bad :
+       {"{\"a\" 1}",   "{\"a\": }",   "{a: 1}", "[1,]",   "[,1]",    "[1 2]",   "{\"a\": 1,}", "[nul]", "[tru]",
+        "[01]",        "[1.]",        "[-]",    "[+1]",   "[.5]",    "[1e]",    "[1e999]",     "[NaN]", "[\"\\x\"]",
+        "[\"\\u12\"]", "{\"a\":: 1}", "[1:2]",  "{1: 2}", "[truex]", "{\"a\"}", "{,}"})
     EXPECT_TRUE(contains(walk_error(bad), "f.json:1:")) << bad << walk_error(bad);
 }
 
@@ -184,7 +201,8 @@ TEST(Reader, DepthSizeAndNumberOfErrorsAreLimited) {
   EXPECT_TRUE(contains(error_of("[1,2]", walk, limits), "over the limit of 3"));
   limits = {};
   limits.max_errors = 3;
-  const std::string errors = error_of("[1,1,1,1,1]", [](const Value& r) { r.elements([](const Value& e) { e.string(); }); }, limits);
+  const std::string errors = error_of(
+      "[1,1,1,1,1]", [](const Value& r) { r.elements([](const Value& e) { e.string(); }); }, limits);
   EXPECT_TRUE(contains(errors, "[2]: must be a string, not a number"));
   EXPECT_FALSE(contains(errors, "[3]"));
 }
@@ -196,11 +214,12 @@ TEST(Reader, ErrorsOfContentComeTogetherWithTheirPath) {
                  {"flag", false, [](const Value& v) { v.boolean(); }}});
   };
   EXPECT_EQ(error_of("{\"count\": 9, \"names\": [\"a\"]}", visit), "no error");
-  EXPECT_EQ(error_of("{\n  \"count\": 10,\n  \"nmes\": [\"a\", 2],\n  \"flag\": 1,\n  \"flag\": true\n}", visit),
-            "f.json:2:12: error: count: must be between 1 and 9\n    \"count\": 10,\n             ^~\n"
-            "f.json:3:3: error: nmes: unknown key\n    \"nmes\": [\"a\", 2],\n    ^~~~~~\n  hint: did you mean \"names\"?\n"
-            "f.json:4:11: error: flag: must be true or false, not a number\n    \"flag\": 1,\n            ^\n"
-            "f.json:5:3: error: flag: key appears twice\n    \"flag\": true\n    ^~~~~~\n");
+  EXPECT_EQ(
+      error_of("{\n  \"count\": 10,\n  \"nmes\": [\"a\", 2],\n  \"flag\": 1,\n  \"flag\": true\n}", visit),
+      "f.json:2:12: error: count: must be between 1 and 9\n    \"count\": 10,\n             ^~\n"
+      "f.json:3:3: error: nmes: unknown key\n    \"nmes\": [\"a\", 2],\n    ^~~~~~\n  hint: did you mean \"names\"?\n"
+      "f.json:4:11: error: flag: must be true or false, not a number\n    \"flag\": 1,\n            ^\n"
+      "f.json:5:3: error: flag: key appears twice\n    \"flag\": true\n    ^~~~~~\n");
   EXPECT_TRUE(contains(error_of("{\"names\": [\"a\", 2]}", visit), "names[1]: must be a string, not a number"));
   EXPECT_TRUE(contains(error_of("{\"names\": []}", visit), "key \"count\" is missing"));
   EXPECT_TRUE(contains(error_of("{\"names\": [], \"count\": 1.0}", visit), "without fraction and exponent"));
