@@ -37,9 +37,12 @@ std::vector<std::string> children(const std::vector<FieldRecord>& records, std::
   return names;
 }
 
-void unknown_key(Reader& reader, const Entry& entry, std::string_view prefix,
-                 const std::vector<FieldRecord>& records) {
+void unknown_key(Reader& reader, const Entry& entry, std::string_view prefix, const std::vector<FieldRecord>& records) {
   const std::vector<std::string> names = children(records, prefix);
+  if (std::any_of(records.begin(), records.end(),
+                  [&](const FieldRecord& r) { return r.path == join_path(prefix, entry.key); }))
+    return reader.error(entry.place, join_path(prefix, entry.key), "unknown key",
+                        "write one mapping inside the other; paths with dots are for vary and --set");
   std::string guess = nearest_name(entry.key, names);
   if (!guess.empty()) guess = join_path(prefix, guess);
   for (const FieldRecord& r : records)
@@ -53,10 +56,15 @@ void check_section(Reader& reader, const Node& node, const std::string& prefix,
                    const std::vector<FieldRecord>& records) {
   for (const Entry& entry : node.entries) {
     const std::string path = join_path(prefix, entry.key);
-    const bool field = std::any_of(records.begin(), records.end(), [&](const FieldRecord& r) { return r.path == path; });
+    if (entry.key.find('.') != std::string::npos) {
+      unknown_key(reader, entry, prefix, records);
+      continue;
+    }
+    const bool field =
+        std::any_of(records.begin(), records.end(), [&](const FieldRecord& r) { return r.path == path; });
     if (field) continue;
     const std::vector<std::string> names = children(records, path);
-    if (names.empty() || entry.key.find('.') != std::string::npos) {
+    if (names.empty()) {
       unknown_key(reader, entry, prefix, records);
       continue;
     }
@@ -65,10 +73,10 @@ void check_section(Reader& reader, const Node& node, const std::string& prefix,
     if (entry.value.is_map())
       check_section(reader, entry.value, path, records);
     else if (!(shorthand && entry.value.is_scalar()) && !(entry.value.is_null() && !shorthand))
-      reader.error(entry.value.place, path,
-                   fmt::format("expected a mapping{}, found {}", shorthand ? " or a single value" : "",
-                               describe(entry.value)),
-                   "keys: " + join(names));
+      reader.error(
+          entry.value.place, path,
+          fmt::format("expected a mapping{}, found {}", shorthand ? " or a single value" : "", describe(entry.value)),
+          "keys: " + join(names));
   }
 }
 
@@ -101,11 +109,14 @@ std::optional<bool> Reader::read_bool(const Node& node, std::string_view key) {
   if (*text == "true") return true;
   if (*text == "false") return false;
   std::string word = *text;
-  std::transform(word.begin(), word.end(), word.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
+  std::transform(word.begin(), word.end(), word.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
   const bool yes = word == "yes" || word == "on" || word == "y" || word == "true" || word == "1";
   const bool no = word == "no" || word == "off" || word == "n" || word == "false" || word == "0";
   error(node.place, key, fmt::format("expected true or false, found {}", describe(node)),
-        yes ? "write true" : no ? "write false" : "");
+        yes  ? "write true"
+        : no ? "write false"
+             : "");
   return std::nullopt;
 }
 

@@ -25,9 +25,9 @@ namespace stretto::config {
 
 // What the reference says of a field. `fallback` is the default as YAML text; "" = the field has none.
 struct FieldRecord {
-  std::string path;       // "cluster.workers.count"
-  std::string type;       // "integer", "bandwidth", "one of gpu, cpu"
-  std::string range;      // "1 to 4096", may be empty
+  std::string path;   // "cluster.workers.count"
+  std::string type;   // "integer", "bandwidth", "one of gpu, cpu"
+  std::string range;  // "1 to 4096", may be empty
   std::string fallback;
   std::string help;
   std::string shorthand;  // a path above where a single value may stand for this field, may be empty
@@ -121,8 +121,12 @@ Field<S> integer(std::string path, std::int64_t low, std::int64_t high, std::str
                  Access access, std::string shorthand = "") {
   using Member = std::remove_reference_t<decltype(access(std::declval<S&>()))>;
   using Number = typename detail::Unwrap<Member>::type;
-  FieldRecord record{path, "integer", std::to_string(low) + " to " + std::to_string(high), std::move(fallback),
-                     std::move(help), std::move(shorthand)};
+  FieldRecord record{path,
+                     "integer",
+                     std::to_string(low) + " to " + std::to_string(high),
+                     std::move(fallback),
+                     std::move(help),
+                     std::move(shorthand)};
   return {std::move(record),
           [=](Reader& reader, const Node& node, const std::string& key, S& s) {
             if (const auto v = reader.read_integer(node, key, low, high)) access(s) = static_cast<Number>(*v);
@@ -205,11 +209,12 @@ Field<S> bytes(std::string path, std::string fallback, std::string help, Access 
 template <class S, class Access>
 Field<S> bandwidth(std::string path, std::string fallback, std::string help, Access access,
                    std::string shorthand = "") {
-  return {{path, "bandwidth", "1 kbit/s or more, or unlimited", std::move(fallback), std::move(help), std::move(shorthand)},
-          [=](Reader& reader, const Node& node, const std::string& key, S& s) {
-            if (const auto v = reader.read_bandwidth(node, key)) access(s) = *v;
-          },
-          [=](const S& s) { return format_bandwidth(access(s)); }};
+  return {
+      {path, "bandwidth", "1 kbit/s or more, or unlimited", std::move(fallback), std::move(help), std::move(shorthand)},
+      [=](Reader& reader, const Node& node, const std::string& key, S& s) {
+        if (const auto v = reader.read_bandwidth(node, key)) access(s) = *v;
+      },
+      [=](const S& s) { return format_bandwidth(access(s)); }};
 }
 
 template <class S, class Access>

@@ -64,8 +64,10 @@ std::optional<std::vector<Step>> split_path(std::string_view path) {
 std::string prefix_text(const std::vector<Step>& steps, std::size_t count) {
   std::string out;
   for (std::size_t i = 0; i < count; ++i) {
-    if (steps[i].index) out += fmt::format("[{}]", *steps[i].index);
-    else out += (out.empty() ? "" : ".") + steps[i].name;
+    if (steps[i].index)
+      out += fmt::format("[{}]", *steps[i].index);
+    else
+      out += (out.empty() ? "" : ".") + steps[i].name;
   }
   return out;
 }
@@ -93,8 +95,10 @@ void merge(Node& base, Node local) {
 
 std::string read_file(const std::string& path, const Place* asked_at) {
   Span span;
-  if (asked_at) span = asked_at->span();
-  else span.file = path;
+  if (asked_at)
+    span = asked_at->span();
+  else
+    span.file = path;
   const auto fail = [&](const std::string& message) {
     const std::string name = asked_at ? fmt::format("'{}': ", path) : "";
     return UserError({{Severity::Error, span, "", name + message, ""}});
@@ -155,8 +159,7 @@ Override parse_override(const std::string& text) {
 
 void apply_override(Node& root, const Override& override, std::vector<Diagnostic>& diagnostics) {
   const auto fail = [&](std::string message, std::string hint = "") {
-    diagnostics.push_back(
-        {Severity::Error, override.place.span(), override.path, std::move(message), std::move(hint)});
+    diagnostics.push_back({Severity::Error, override.place.span(), override.path, std::move(message), std::move(hint)});
   };
   const auto steps = split_path(override.path);
   if (!steps) return fail("not a path", "names joined by dots, list items as [0], names with dots in double quotes");
@@ -165,6 +168,7 @@ void apply_override(Node& root, const Override& override, std::vector<Diagnostic
     const Step& step = (*steps)[i];
     const std::string here = prefix_text(*steps, i);
     if (step.index) {
+      if (node->is_null()) return fail(fmt::format("'{}' is not set, so it has no items", here), "set the whole list");
       if (!node->is_sequence()) return fail(fmt::format("'{}' is {}, not a list", here, describe(*node)));
       if (*step.index >= node->items.size())
         return fail(fmt::format("'{}' has {} items", here, node->items.size()), "items count from [0]");
@@ -238,8 +242,8 @@ void Loader::include(const Node& path, Node& base, Walk& walk) {
     walk.diagnostics.insert(walk.diagnostics.end(), e.diagnostics().begin(), e.diagnostics().end());
     return;
   }
-  const auto version = std::find_if(tree.entries.begin(), tree.entries.end(),
-                                    [](const Entry& e) { return e.key == kVersion; });
+  const auto version =
+      std::find_if(tree.entries.begin(), tree.entries.end(), [](const Entry& e) { return e.key == kVersion; });
   if (version != tree.entries.end()) {
     const Node& value = version->value;
     const auto number = parse_integer(value.text);
@@ -259,8 +263,8 @@ void Loader::include(const Node& path, Node& base, Walk& walk) {
 
 void Loader::expand(Node& node, Walk& walk) {
   for (Node& item : node.items) expand(item, walk);
-  const auto at = std::find_if(node.entries.begin(), node.entries.end(),
-                               [](const Entry& e) { return e.key == kInclude; });
+  const auto at =
+      std::find_if(node.entries.begin(), node.entries.end(), [](const Entry& e) { return e.key == kInclude; });
   Node paths;
   const bool includes = at != node.entries.end();
   if (includes) {
@@ -289,8 +293,10 @@ Node Loader::resolve(Node root, const std::vector<Override>& overrides) {
   }
   bool others = false;
   for (const Override& o : overrides) {
-    if (sets_include(o)) apply_override(root, o, walk.diagnostics);
-    else others = true;
+    if (sets_include(o))
+      apply_override(root, o, walk.diagnostics);
+    else
+      others = true;
   }
   expand(root, walk);
   for (const Override& o : overrides)

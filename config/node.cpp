@@ -32,11 +32,16 @@ bool reads_back_plain(std::string_view text) {
 std::string double_quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
-    if (c == '"' || c == '\\') out += {'\\', c};
-    else if (c == '\n') out += "\\n";
-    else if (c == '\t') out += "\\t";
-    else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) out += fmt::format("\\x{:02x}", c);
-    else out += c;
+    if (c == '"' || c == '\\')
+      out += {'\\', c};
+    else if (c == '\n')
+      out += "\\n";
+    else if (c == '\t')
+      out += "\\t";
+    else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F)
+      out += fmt::format("\\x{:02x}", c);
+    else
+      out += c;
   }
   return out + '"';
 }
@@ -67,18 +72,20 @@ const Entry* Node::find(std::string_view key) const {
   return it == entries.end() ? nullptr : &*it;
 }
 
-Entry* Node::find(std::string_view key) {
-  return const_cast<Entry*>(static_cast<const Node*>(this)->find(key));
-}
+Entry* Node::find(std::string_view key) { return const_cast<Entry*>(static_cast<const Node*>(this)->find(key)); }
 
 bool Node::operator==(const Node&) const = default;
 
 std::string describe(const Node& node) {
   switch (node.kind) {
-    case Kind::Null: return "an empty value";
-    case Kind::Sequence: return "a list";
-    case Kind::Map: return "a mapping";
-    case Kind::Scalar: break;
+    case Kind::Null:
+      return "an empty value";
+    case Kind::Sequence:
+      return "a list";
+    case Kind::Map:
+      return "a mapping";
+    case Kind::Scalar:
+      break;
   }
   constexpr std::size_t kShown = 60;
   const std::string text = node.text.size() <= kShown ? node.text : node.text.substr(0, kShown) + "...";
@@ -91,14 +98,17 @@ std::string quote_if_needed(std::string_view text) {
 
 std::string to_flow(const Node& node) {
   switch (node.kind) {
-    case Kind::Null: return "null";
-    case Kind::Scalar: return node.quoted ? double_quoted(node.text) : quote_if_needed(node.text);
+    case Kind::Null:
+      return "null";
+    case Kind::Scalar:
+      return node.quoted ? double_quoted(node.text) : quote_if_needed(node.text);
     case Kind::Sequence: {
       std::string out = "[";
       for (std::size_t i = 0; i < node.items.size(); ++i) out += (i > 0 ? ", " : "") + to_flow(node.items[i]);
       return out + "]";
     }
-    case Kind::Map: break;
+    case Kind::Map:
+      break;
   }
   std::string out = "{";
   for (std::size_t i = 0; i < node.entries.size(); ++i)

@@ -63,6 +63,7 @@ class Builder : public YAML::EventHandler {
     node.text = value;
     node.quoted = tag == "!";
     node.place = scalar_place(mark, node);
+    if (node.quoted) check_quote(mark, node.place);
     if (key_expected())
       begin_entry(std::move(node));
     else
@@ -92,7 +93,8 @@ class Builder : public YAML::EventHandler {
 
   void refuse_anchor(const YAML::Mark& mark, YAML::anchor_t anchor) {
     if (anchor == YAML::NullAnchor) return;
-    report(place(mark), "anchors and aliases ('&name', '*name') are not supported", "use include, or write the value out");
+    report(place(mark), "anchors and aliases ('&name', '*name') are not supported",
+           "use include, or write the value out");
     throw Stop();
   }
 
@@ -105,7 +107,7 @@ class Builder : public YAML::EventHandler {
     refuse_anchor(mark, anchor);
     if (tag != "?" && !tag.empty()) refuse_tag(mark);
     if (key_expected()) {
-      report(place(mark), "a key must be plain text", "braces and brackets hold values; quote text that begins with them");
+      report(place(mark), "a key must be plain text", "close the bracket; or put text that begins with one in quotes");
       throw Stop();
     }
     if (static_cast<int>(stack_.size()) >= kMaxNesting) {
@@ -174,6 +176,26 @@ class Builder : public YAML::EventHandler {
     return p;
   }
 
+  // yaml-cpp takes the end of the text for the end of an open quote.
+  void check_quote(const YAML::Mark& mark, const Place& at) {
+    const std::string_view rest = rest_of_line(mark);
+    if (rest.empty() || (rest[0] != '"' && rest[0] != '\'')) return;
+    const char quote = rest[0];
+    std::size_t from = static_cast<std::size_t>(mark.column) + 1;
+    for (auto l = static_cast<std::size_t>(mark.line); l < source_->lines.size(); ++l, from = 0) {
+      const std::string& line = source_->lines[l];
+      for (std::size_t i = from; i < line.size(); ++i) {
+        const bool doubled = quote == '\'' && line[i] == quote && i + 1 < line.size() && line[i + 1] == quote;
+        if (doubled || (quote == '"' && line[i] == '\\'))
+          ++i;
+        else if (line[i] == quote)
+          return;
+      }
+    }
+    report(at, "the quote is not closed");
+    throw Stop();
+  }
+
   // yaml-cpp marks an empty value at whatever comes next; the key, or the list, is a better place.
   Place null_place(const YAML::Mark& mark) const {
     const std::string_view rest = rest_of_line(mark);
@@ -207,7 +229,7 @@ std::size_t utf8_length(std::string_view text, std::size_t i) {
   return n;
 }
 
-// Without byte order mark, line ends as \n.
+// Without byte order mark, line ends as \n, one at the end.
 std::string normalise(std::string_view text) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   std::string out;
@@ -218,6 +240,7 @@ std::string normalise(std::string_view text) {
     else if (i + 1 == text.size() || text[i + 1] != '\n')
       out += '\n';
   }
+  if (!out.ends_with('\n')) out += '\n';
   return out;
 }
 
@@ -252,7 +275,21 @@ void check_characters(const std::shared_ptr<const Source>& source) {
 
 void report_yaml_error(Builder& builder, const Source& source, const YAML::Exception& e) {
   const YAML::Mark mark = e.mark.is_null() ? YAML::Mark() : e.mark;
+  struct Hint {
+    std::string_view message;  // part of yaml-cpp's
+    std::string_view hint;
+  };
+  constexpr Hint kHints[] = {
+      {"anchor", "anchors and aliases ('&name', '*name') are not supported"},
+      {"end of map flow", "a '{' is not closed"},
+      {"end of sequence flow", "a '[' is not closed"},
+      {"end of map not found", "keys of one mapping begin in the same column"},
+      {"end of sequence not found", "items of one list begin in the same column"},
+      {"illegal map value", "check the indentation; text that holds ': ' needs quotes"},
+  };
   std::string hint;
+  for (const Hint& h : kHints)
+    if (e.msg.find(h.message) != std::string::npos) hint = h.hint;
   const int line = mark.line;
   for (const int l : {line, line - 1}) {
     if (l < 0 || static_cast<std::size_t>(l) >= source.lines.size()) continue;

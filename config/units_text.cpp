@@ -30,23 +30,35 @@ struct Unit {
 
 constexpr std::int64_t kKi = 1024, kMi = kKi * 1024, kGi = kMi * 1024, kTi = kGi * 1024;
 
-const std::vector<Unit> kDurationUnits = {
-    {"ps", 1},     {"ns", 1'000},         {"us", 1'000'000}, {"ms", 1'000'000'000}, {"s", 1'000'000'000'000},
-    {"min", 60'000'000'000'000}};
+const std::vector<Unit> kDurationUnits = {{"ps", 1},
+                                          {"ns", 1'000},
+                                          {"us", 1'000'000},
+                                          {"ms", 1'000'000'000},
+                                          {"s", 1'000'000'000'000},
+                                          {"min", 60'000'000'000'000}};
 
-const std::vector<Unit> kByteUnits = {{"B", 1},   {"kB", 1'000},   {"MB", 1'000'000}, {"GB", 1'000'000'000},
-                                      {"TB", 1'000'000'000'000}, {"KiB", kKi}, {"MiB", kMi}, {"GiB", kGi}, {"TiB", kTi}};
+const std::vector<Unit> kByteUnits = {
+    {"B", 1},     {"kB", 1'000}, {"MB", 1'000'000}, {"GB", 1'000'000'000}, {"TB", 1'000'000'000'000},
+    {"KiB", kKi}, {"MiB", kMi},  {"GiB", kGi},      {"TiB", kTi}};
 
-const std::vector<Unit> kBandwidthUnits = {
-    {"bit/s", 1},           {"kbit/s", 1'000},      {"Mbit/s", 1'000'000}, {"Gbit/s", 1'000'000'000},
-    {"Tbit/s", 1'000'000'000'000}, {"B/s", 8},      {"kB/s", 8'000},       {"MB/s", 8'000'000},
-    {"GB/s", 8'000'000'000}, {"TB/s", 8'000'000'000'000}, {"KiB/s", 8 * kKi}, {"MiB/s", 8 * kMi},
-    {"GiB/s", 8 * kGi},     {"TiB/s", 8 * kTi}};
+const std::vector<Unit> kBandwidthUnits = {{"bit/s", 1},
+                                           {"kbit/s", 1'000},
+                                           {"Mbit/s", 1'000'000},
+                                           {"Gbit/s", 1'000'000'000},
+                                           {"Tbit/s", 1'000'000'000'000},
+                                           {"B/s", 8},
+                                           {"kB/s", 8'000},
+                                           {"MB/s", 8'000'000},
+                                           {"GB/s", 8'000'000'000},
+                                           {"TB/s", 8'000'000'000'000},
+                                           {"KiB/s", 8 * kKi},
+                                           {"MiB/s", 8 * kMi},
+                                           {"GiB/s", 8 * kGi},
+                                           {"TiB/s", 8 * kTi}};
 
 // Second names, accepted but not listed.
-const std::vector<Unit> kBandwidthAliases = {{"b/s", 1},           {"kb/s", 1'000},
-                                             {"Mb/s", 1'000'000},  {"Gb/s", 1'000'000'000},
-                                             {"Tb/s", 1'000'000'000'000}};
+const std::vector<Unit> kBandwidthAliases = {
+    {"b/s", 1}, {"kb/s", 1'000}, {"Mb/s", 1'000'000}, {"Gb/s", 1'000'000'000}, {"Tb/s", 1'000'000'000'000}};
 const std::vector<Unit> kDurationAliases = {{"\xC2\xB5s", 1'000'000}, {"\xCE\xBCs", 1'000'000}};
 
 // Factors are powers of ten here: picoseconds per byte.
@@ -212,7 +224,8 @@ Quantity parse_quantity(std::string_view text, std::string_view what, std::strin
                              : "did you mean kB/s (1000 bytes) or KiB/s (1024 bytes)? ";
     else if (&units == &kByteUnits && (d.unit.ends_with("b") || d.unit.ends_with("bit")))
       guess = "b is bits, B is bytes; ";
-    else if (&units == &kBandwidthUnits && (find_unit(kByteUnits, d.unit) || find_unit(units, std::string(d.unit) + "/s")))
+    else if (&units == &kBandwidthUnits &&
+             (find_unit(kByteUnits, d.unit) || find_unit(units, std::string(d.unit) + "/s")))
       guess = fmt::format("did you mean {}/s? ", d.unit);
     else if (&units == &kBandwidthUnits && d.unit.ends_with("bps"))
       guess = fmt::format("did you mean {}bit/s? ", d.unit.substr(0, d.unit.size() - 3));
@@ -233,7 +246,8 @@ Quantity parse_quantity(std::string_view text, std::string_view what, std::strin
 
 std::string decimal_text(const Decimal& d, int shift) {
   std::string digits;
-  for (Wide v = d.digits; v != 0; v /= 10) digits.insert(digits.begin(), static_cast<char>('0' + static_cast<int>(v % 10)));
+  for (Wide v = d.digits; v != 0; v /= 10)
+    digits.insert(digits.begin(), static_cast<char>('0' + static_cast<int>(v % 10)));
   return fmt::format("{}e{}", digits.empty() ? "0" : digits, d.exponent + shift);
 }
 
@@ -268,7 +282,8 @@ std::string shortest(std::int64_t value, const std::vector<Unit>& units, std::st
   std::int64_t best_factor = 0;
   for (const Unit& unit : units) {
     if (unit.factor > value) continue;
-    const std::string number = exact_quotient(static_cast<std::uint64_t>(value), static_cast<std::uint64_t>(unit.factor));
+    const std::string number =
+        exact_quotient(static_cast<std::uint64_t>(value), static_cast<std::uint64_t>(unit.factor));
     if (number.empty()) continue;
     const std::string text = number + " " + unit.name;
     if (best.empty() || text.size() < best.size() || (text.size() == best.size() && unit.factor > best_factor)) {
@@ -287,7 +302,8 @@ std::string plain_decimal(const std::string& digits, int exponent) {
     const auto point = static_cast<std::size_t>(size + exponent);
     return fmt::format("{}.{}", digits.substr(0, point), digits.substr(point));
   }
-  if (exponent < 0 && -exponent < size + 5) return "0." + std::string(static_cast<std::size_t>(-exponent - size), '0') + digits;
+  if (exponent < 0 && -exponent < size + 5)
+    return "0." + std::string(static_cast<std::size_t>(-exponent - size), '0') + digits;
   return fmt::format("{}e{}", digits, exponent);
 }
 

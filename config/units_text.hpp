@@ -24,13 +24,13 @@ struct Parsed {
   bool ok() const { return message.empty(); }
 };
 
-Parsed<Duration> parse_duration(std::string_view text);      // ps ns us ms s min
-Parsed<Bytes> parse_bytes(std::string_view text);            // B kB MB GB TB KiB MiB GiB TiB
-Parsed<Bandwidth> parse_bandwidth(std::string_view text);    // bit/s kbit/s ... TiB/s, "unlimited"; more than 0
-Parsed<double> parse_per_byte(std::string_view text);        // picoseconds per byte: ps/B ns/B us/B ms/B
-Parsed<double> parse_fraction(std::string_view text);        // "0.02" or "2 %"
-Parsed<double> parse_number(std::string_view text);          // finite, not negative
-Parsed<std::int64_t> parse_integer(std::string_view text);   // decimal digits, may have a minus sign
+Parsed<Duration> parse_duration(std::string_view text);     // ps ns us ms s min
+Parsed<Bytes> parse_bytes(std::string_view text);           // B kB MB GB TB KiB MiB GiB TiB
+Parsed<Bandwidth> parse_bandwidth(std::string_view text);   // bit/s kbit/s ... TiB/s, "unlimited"; more than 0
+Parsed<double> parse_per_byte(std::string_view text);       // picoseconds per byte: ps/B ns/B us/B ms/B
+Parsed<double> parse_fraction(std::string_view text);       // "0.02" or "2 %"
+Parsed<double> parse_number(std::string_view text);         // finite, not negative
+Parsed<std::int64_t> parse_integer(std::string_view text);  // decimal digits, may have a minus sign
 
 std::string format_duration(Duration value);  // value >= 0
 std::string format_bytes(Bytes value);        // value >= 0

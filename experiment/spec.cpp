@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
+#include <tuple>
 
 #include "experiment/spec_fields.hpp"
 
@@ -62,8 +63,9 @@ void check_workload(Reader& reader, const Node& root, const Options& options, Sp
       return reader.error(s.workload.place, "workload.model", fmt::format("unknown model '{}'", s.workload.model),
                           std::move(hint));
     }
-    s.workload.file = (std::filesystem::path(options.shipped) / "workloads" / (s.workload.model + std::string(kWorkloadSuffix)))
-                          .string();
+    s.workload.file =
+        (std::filesystem::path(options.shipped) / "workloads" / (s.workload.model + std::string(kWorkloadSuffix)))
+            .string();
     return;
   }
   std::error_code code;
@@ -76,7 +78,8 @@ void check_nic(Reader& reader, const Node& root, const std::string& path) {
   if (!nic || !nic->value.is_map()) return;
   for (const char* direction : {"up", "down"})
     if (!nic->value.find(direction))
-      reader.error(nic->place, path, fmt::format("'{}' is missing", direction), "give up and down, or one rate for both");
+      reader.error(nic->place, path, fmt::format("'{}' is missing", direction),
+                   "give up and down, or one rate for both");
 }
 
 void check_cluster(Reader& reader, const Node& root, const Spec& s) {
@@ -87,7 +90,8 @@ void check_cluster(Reader& reader, const Node& root, const Spec& s) {
       clean(reader, {"cluster.workers.device.kind"}))
     reader.error(place_of(root, cores), cores, "a gpu has no cores", "say kind: cpu, or leave cores out");
   const NetworkSpec& network = s.cluster.network;
-  if (network.chunk.count() > 0 && network.model == cluster::LinkModel::Fluid && clean(reader, {"cluster.network.model"}))
+  if (network.chunk.count() > 0 && network.model == cluster::LinkModel::Fluid &&
+      clean(reader, {"cluster.network.model"}))
     reader.error(place_of(root, "cluster.network.chunk"), "cluster.network.chunk", "the fluid model has no chunks",
                  "say model: fifo, or leave chunk out");
   const auto limited = [](const NicSpec& nic) { return !nic.up.is_unlimited() || !nic.down.is_unlimited(); };
@@ -95,9 +99,10 @@ void check_cluster(Reader& reader, const Node& root, const Spec& s) {
                                   std::pair("cluster.servers.nic", &s.cluster.servers.nic)})
     if (network.comm_compute_ratio && limited(*nic)) {
       const Span at = place_of(root, path).span();
-      reader.error(network.ratio_place, "cluster.network.comm_compute_ratio",
-                   fmt::format("stands in place of NIC rates, but {} is given at {}:{}:{}", path, at.file, at.line, at.column),
-                   "leave one of them out");
+      reader.error(
+          network.ratio_place, "cluster.network.comm_compute_ratio",
+          fmt::format("stands in place of NIC rates, but {} is given at {}:{}:{}", path, at.file, at.line, at.column),
+          "leave one of them out");
     }
   for (const NamedServer& n : s.cluster.servers.placement.by_name)
     if (n.server >= s.cluster.servers.count && clean(reader, {"cluster.servers.count"}))
@@ -110,9 +115,10 @@ void check_cluster(Reader& reader, const Node& root, const Spec& s) {
 void check_runs(Reader& reader, const Node& root, const Spec& s) {
   if (s.runs.warm_up >= s.runs.iterations && clean(reader, {"runs.warm_up", "runs.iterations"})) {
     const std::string at = config::find_path(root, "runs.warm_up") ? "runs.warm_up" : "runs.iterations";
-    reader.error(place_of(root, at), at,
-                 fmt::format("{} iterations leave no step to measure after {} of warm-up", s.runs.iterations, s.runs.warm_up),
-                 "valid: warm_up less than iterations");
+    reader.error(
+        place_of(root, at), at,
+        fmt::format("{} iterations leave no step to measure after {} of warm-up", s.runs.iterations, s.runs.warm_up),
+        "valid: warm_up less than iterations");
   }
   if (s.runs.min_replications > s.runs.max_replications && clean(reader, {"runs.replications"})) {
     const std::string at =
@@ -210,7 +216,20 @@ std::vector<Point> read_points(Reader& reader, config::Loader& loader, const Nod
   return points;
 }
 
-Experiment load_tree(config::Loader& loader, Node raw, const std::vector<std::string>& overrides, const Options& options) {
+// By place; files in the order of their first finding.
+void sort_findings(std::vector<Diagnostic>& diagnostics) {
+  std::vector<std::string> files;
+  for (const Diagnostic& d : diagnostics)
+    if (std::find(files.begin(), files.end(), d.span.file) == files.end()) files.push_back(d.span.file);
+  const auto rank = [&](const Diagnostic& d) {
+    return std::tuple(std::find(files.begin(), files.end(), d.span.file), d.span.line, d.span.column);
+  };
+  std::stable_sort(diagnostics.begin(), diagnostics.end(),
+                   [&](const Diagnostic& a, const Diagnostic& b) { return rank(a) < rank(b); });
+}
+
+Experiment load_tree(config::Loader& loader, Node raw, const std::vector<std::string>& overrides,
+                     const Options& options) {
   Reader reader;
   std::vector<config::Override> sets;
   for (const std::string& text : overrides) {
@@ -229,7 +248,10 @@ Experiment load_tree(config::Loader& loader, Node raw, const std::vector<std::st
   } catch (const UserError& e) {
     reader.diagnostics().insert(reader.diagnostics().end(), e.diagnostics().begin(), e.diagnostics().end());
   }
-  if (!reader.diagnostics().empty()) throw UserError(std::move(reader.diagnostics()));
+  if (!reader.diagnostics().empty()) {
+    sort_findings(reader.diagnostics());
+    throw UserError(std::move(reader.diagnostics()));
+  }
   experiment.files = loader.files();
   return experiment;
 }
@@ -246,8 +268,7 @@ Spec read_spec(Reader& reader, const Node& root, const Options& options) {
     reader.error(root.place, "stretto", "the version of the file format is missing",
                  fmt::format("begin the file with stretto: {}", config::kFormatVersion));
   config::read_fields(reader, root, spec_fields(), s);
-  if (s.name.empty() && root.place.source)
-    s.name = std::filesystem::path(root.place.source->file).stem().string();
+  if (s.name.empty() && root.place.source) s.name = std::filesystem::path(root.place.source->file).stem().string();
   check_workload(reader, root, options, s);
   check_cluster(reader, root, s);
   check_runs(reader, root, s);
@@ -288,7 +309,8 @@ std::vector<config::FieldRecord> field_records() {
 std::vector<std::string> shipped_models(const Options& options) {
   std::vector<std::string> names;
   std::error_code code;
-  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(options.shipped) / "workloads", code)) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::filesystem::path(options.shipped) / "workloads", code)) {
     const std::string name = entry.path().filename().string();
     if (name.ends_with(kWorkloadSuffix)) names.push_back(name.substr(0, name.size() - kWorkloadSuffix.size()));
   }
@@ -304,7 +326,10 @@ cluster::Cluster make_cluster(const Spec& spec) {
   for (std::uint32_t w = 0; w < c.workers.count; ++w)
     out.workers.push_back({fmt::format("worker {}", w),
                            {c.workers.device.name, c.workers.device.cores, c.workers.device.speed},
-                           nic(c.workers.nic), c.workers.threads, service(c.workers.send), service(c.workers.receive)});
+                           nic(c.workers.nic),
+                           c.workers.threads,
+                           service(c.workers.send),
+                           service(c.workers.receive)});
   for (std::uint32_t s = 0; s < c.servers.count; ++s)
     out.servers.push_back({fmt::format("server {}", s), nic(c.servers.nic), c.servers.threads, service(c.servers.send),
                            service(c.servers.receive), c.servers.update_rate});

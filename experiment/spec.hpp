@@ -75,7 +75,7 @@ struct NamedServer {
 
 struct PlacementSpec {
   PlacementKind kind = PlacementKind::RoundRobin;  // as TensorFlow does it
-  Bytes part_size;          // Partitioned: largest part, or 0 where `parts` is used
+  Bytes part_size;                                 // Partitioned: largest part, or 0 where `parts` is used
   std::uint32_t parts = 0;  // Partitioned: number of equal parts; 0 with part_size 0 = one part per server
   std::vector<NamedServer> by_name;
   config::Place place;
@@ -98,7 +98,7 @@ struct NetworkSpec {
   cluster::LinkModel model = cluster::LinkModel::Fluid;
   Bytes chunk;  // Fifo only; 0 = whole messages
   Duration latency;
-  double efficiency = 1.0;  // (0, 1]
+  double efficiency = 1.0;    // (0, 1]
   std::uint32_t streams = 1;  // 0 = unlimited
   Bandwidth rate_cap = Bandwidth::unlimited();
   std::optional<double> comm_compute_ratio;  // > 0; sets the NIC rates, which are then unlimited here

@@ -115,7 +115,8 @@ void read_placement(Reader& reader, const Node& node, const std::string& key, Sp
       placement.kind = PlacementKind::ByName;
       read_by_name(reader, entry.value, key + ".by_name", placement);
     } else if (std::find(kPlacements.begin(), kPlacements.end(), entry.key) != kPlacements.end()) {
-      return reader.error(entry.place, key, fmt::format("{} has no options", entry.key), "write placement: " + entry.key);
+      return reader.error(entry.place, key, fmt::format("{} has no options", entry.key),
+                          "write placement: " + entry.key);
     } else {
       const std::string guess = nearest_name(entry.key, kPlacements);
       return reader.error(entry.place, key + "." + entry.key, "unknown placement",
@@ -173,7 +174,8 @@ void read_policies(Reader& reader, const Node& node, const std::string& key, Spe
                             (node.is_sequence() ? std::string("an empty list") : config::describe(node)),
                         "for example [fifo, tac]");
   s.policies.clear();
-  for (std::size_t i = 0; i < node.items.size(); ++i) read_policy(reader, node.items[i], fmt::format("{}[{}]", key, i), s);
+  for (std::size_t i = 0; i < node.items.size(); ++i)
+    read_policy(reader, node.items[i], fmt::format("{}[{}]", key, i), s);
 }
 
 std::string write_policies(const Spec& s) {
@@ -192,144 +194,169 @@ std::string write_policies(const Spec& s) {
 void add_head(Rows& rows) {
   rows.push_back(custom("stretto", "integer", "1", "", "version of the file format; every experiment says it",
                         read_version, [](const Spec&) { return std::to_string(config::kFormatVersion); }));
-  rows.push_back(config::text<Spec>("name", "", "name of the experiment; the file's name if left out",
-                                    [](auto& s) -> auto& { return s.name; }));
+  rows.push_back(config::text<Spec>(
+      "name", "", "name of the experiment; the file's name if left out", [](auto& s) -> auto& { return s.name; }));
 }
 
 void add_workload(Rows& rows) {
   rows.push_back(custom("workload.model", "text", "a shipped workload", "",
-                        "shipped workload, by name; this or workload.file", read_model,
-                        [](const Spec& s) { return s.workload.model.empty() ? "" : config::quote_if_needed(s.workload.model); }));
-  rows.push_back(custom("workload.file", "path", "", "",
-                        "workload file, relative to the file that says it; this or workload.model", read_file,
-                        [](const Spec& s) { return s.workload.model.empty() ? config::quote_if_needed(s.workload.file) : ""; }));
-  rows.push_back(custom("workload.batch_per_worker", "integer", "1 to 1000000000", "",
-                        "samples per worker and step; must be the batch that the workload was profiled with", read_batch,
-                        [](const Spec& s) {
-                          return s.workload.batch_per_worker ? std::to_string(*s.workload.batch_per_worker) : "";
+                        "shipped workload, by name; this or workload.file", read_model, [](const Spec& s) {
+                          return s.workload.model.empty() ? "" : config::quote_if_needed(s.workload.model);
                         }));
-  rows.push_back(config::choice<Spec>("workload.mode", {"training", "inference"}, "training",
-                                      "whole training steps, or pulls and forward pass only",
-                                      [](auto& s) -> auto& { return s.workload.mode; }));
+  rows.push_back(
+      custom("workload.file", "path", "", "",
+             "workload file, relative to the file that says it; this or workload.model", read_file,
+             [](const Spec& s) { return s.workload.model.empty() ? config::quote_if_needed(s.workload.file) : ""; }));
+  rows.push_back(custom(
+      "workload.batch_per_worker", "integer", "1 to 1000000000", "",
+      "samples per worker and step; must be the batch that the workload was profiled with", read_batch,
+      [](const Spec& s) { return s.workload.batch_per_worker ? std::to_string(*s.workload.batch_per_worker) : ""; }));
+  rows.push_back(config::choice<Spec>(
+      "workload.mode", {"training", "inference"}, "training", "whole training steps, or pulls and forward pass only",
+      [](auto& s) -> auto& { return s.workload.mode; }));
 }
 
 template <class Nic>
 void add_nic(Rows& rows, const std::string& path, Nic nic) {
-  rows.push_back(config::bandwidth<Spec>(path + ".up", "unlimited", "what a host can send; nic: RATE sets both directions",
-                                         [nic](auto& s) -> auto& { return nic(s).up; }, path));
-  rows.push_back(config::bandwidth<Spec>(path + ".down", "unlimited", "what a host can receive",
-                                         [nic](auto& s) -> auto& { return nic(s).down; }, path));
+  rows.push_back(config::bandwidth<Spec>(
+      path + ".up", "unlimited",
+      "what a host can send; nic: RATE sets both directions", [nic](auto& s) -> auto& { return nic(s).up; }, path));
+  rows.push_back(config::bandwidth<Spec>(
+      path + ".down", "unlimited", "what a host can receive", [nic](auto& s) -> auto& { return nic(s).down; }, path));
 }
 
 template <class Service>
 void add_service(Rows& rows, const std::string& path, const std::string& what, Service service) {
-  rows.push_back(config::duration<Spec>(path + ".per_message", "0 us", "service time of " + what + " one message",
-                                        [service](auto& s) -> auto& { return service(s).per_message; }));
-  rows.push_back(config::per_byte<Spec>(path + ".per_byte", "0 ns/B", "service time of " + what + " one byte",
-                                        [service](auto& s) -> auto& { return service(s).per_byte_ps; }));
+  rows.push_back(config::duration<Spec>(
+      path + ".per_message", "0 us",
+      "service time of " + what + " one message", [service](auto& s) -> auto& { return service(s).per_message; }));
+  rows.push_back(config::per_byte<Spec>(
+      path + ".per_byte", "0 ns/B",
+      "service time of " + what + " one byte", [service](auto& s) -> auto& { return service(s).per_byte_ps; }));
 }
 
 void add_workers(Rows& rows) {
-  rows.push_back(config::integer<Spec>("cluster.workers.count", 1, 4096, "1", "workers, each on a host of its own",
-                                       [](auto& s) -> auto& { return s.cluster.workers.count; }));
-  rows.push_back(config::text<Spec>("cluster.workers.device.name", "gpu", "name of the device, for the report",
-                                    [](auto& s) -> auto& { return s.cluster.workers.device.name; }));
-  rows.push_back(config::choice<Spec>("cluster.workers.device.kind", {"gpu", "cpu"}, "gpu",
-                                      "a gpu runs one op at a time, a cpu one per core",
-                                      [](auto& s) -> auto& { return s.cluster.workers.device.kind; }));
-  rows.push_back(config::integer<Spec>("cluster.workers.device.cores", 1, 1024, "1", "cores of a cpu",
-                                       [](auto& s) -> auto& { return s.cluster.workers.device.cores; }));
+  rows.push_back(config::integer<Spec>(
+      "cluster.workers.count", 1, 4096, "1", "workers, each on a host of its own",
+      [](auto& s) -> auto& { return s.cluster.workers.count; }));
+  rows.push_back(config::text<Spec>(
+      "cluster.workers.device.name", "gpu", "name of the device, for the report",
+      [](auto& s) -> auto& { return s.cluster.workers.device.name; }));
+  rows.push_back(config::choice<Spec>(
+      "cluster.workers.device.kind", {"gpu", "cpu"}, "gpu", "a gpu runs one op at a time, a cpu one per core",
+      [](auto& s) -> auto& { return s.cluster.workers.device.kind; }));
+  rows.push_back(config::integer<Spec>(
+      "cluster.workers.device.cores", 1, 1024, "1", "cores of a cpu",
+      [](auto& s) -> auto& { return s.cluster.workers.device.cores; }));
   rows.back().write = [](const Spec& s) {
     const DeviceSpec& device = s.cluster.workers.device;
     return device.kind == DeviceKind::Cpu ? std::to_string(device.cores) : "";
   };
-  rows.push_back(config::number<Spec>("cluster.workers.device.speed", false,
-                                      {0, kMaxRatio, true, "more than 0, at most 1e6"}, "1",
-                                      "speed relative to the device that the workload was profiled on",
-                                      [](auto& s) -> auto& { return s.cluster.workers.device.speed; }));
-  add_nic(rows, "cluster.workers.nic", [](auto& s) -> auto& { return s.cluster.workers.nic; });
-  rows.push_back(config::integer<Spec>("cluster.workers.threads", 0, 65'536, "0",
-                                       "threads that handle messages; 0 = unlimited",
-                                       [](auto& s) -> auto& { return s.cluster.workers.threads; }));
-  add_service(rows, "cluster.workers.send", "sending", [](auto& s) -> auto& { return s.cluster.workers.send; });
-  add_service(rows, "cluster.workers.receive", "receiving", [](auto& s) -> auto& { return s.cluster.workers.receive; });
+  rows.push_back(config::number<Spec>(
+      "cluster.workers.device.speed", false, {0, kMaxRatio, true, "more than 0, at most 1e6"}, "1",
+      "speed relative to the device that the workload was profiled on",
+      [](auto& s) -> auto& { return s.cluster.workers.device.speed; }));
+  add_nic(
+      rows, "cluster.workers.nic", [](auto& s) -> auto& { return s.cluster.workers.nic; });
+  rows.push_back(config::integer<Spec>(
+      "cluster.workers.threads", 0, 65'536, "0", "threads that handle messages; 0 = unlimited",
+      [](auto& s) -> auto& { return s.cluster.workers.threads; }));
+  add_service(
+      rows, "cluster.workers.send", "sending", [](auto& s) -> auto& { return s.cluster.workers.send; });
+  add_service(
+      rows, "cluster.workers.receive", "receiving", [](auto& s) -> auto& { return s.cluster.workers.receive; });
 }
 
 void add_servers(Rows& rows) {
-  rows.push_back(config::integer<Spec>("cluster.servers.count", 1, kMaxServers, "1",
-                                       "parameter servers, each on a host of its own",
-                                       [](auto& s) -> auto& { return s.cluster.servers.count; }));
-  add_nic(rows, "cluster.servers.nic", [](auto& s) -> auto& { return s.cluster.servers.nic; });
-  rows.push_back(config::integer<Spec>("cluster.servers.threads", 0, 65'536, "0",
-                                       "threads that send, receive, aggregate and update; 0 = unlimited",
-                                       [](auto& s) -> auto& { return s.cluster.servers.threads; }));
-  add_service(rows, "cluster.servers.send", "sending", [](auto& s) -> auto& { return s.cluster.servers.send; });
-  add_service(rows, "cluster.servers.receive", "receiving", [](auto& s) -> auto& { return s.cluster.servers.receive; });
-  rows.push_back(config::bandwidth<Spec>("cluster.servers.update_rate", "unlimited",
-                                         "bytes of variables that one thread updates per time",
-                                         [](auto& s) -> auto& { return s.cluster.servers.update_rate; }));
-  rows.push_back(custom("cluster.servers.placement", "placement", "round_robin, greedy, partitioned, by_name",
-                        "round_robin",
-                        "which server holds a variable: a name, {partitioned: {size: 4 MiB}}, {partitioned: {parts: 8}} "
-                        "or {by_name: {variable: server}}",
-                        read_placement, write_placement));
+  rows.push_back(config::integer<Spec>(
+      "cluster.servers.count", 1, kMaxServers, "1", "parameter servers, each on a host of its own",
+      [](auto& s) -> auto& { return s.cluster.servers.count; }));
+  add_nic(
+      rows, "cluster.servers.nic", [](auto& s) -> auto& { return s.cluster.servers.nic; });
+  rows.push_back(config::integer<Spec>(
+      "cluster.servers.threads", 0, 65'536, "0", "threads that send, receive, aggregate and update; 0 = unlimited",
+      [](auto& s) -> auto& { return s.cluster.servers.threads; }));
+  add_service(
+      rows, "cluster.servers.send", "sending", [](auto& s) -> auto& { return s.cluster.servers.send; });
+  add_service(
+      rows, "cluster.servers.receive", "receiving", [](auto& s) -> auto& { return s.cluster.servers.receive; });
+  rows.push_back(config::bandwidth<Spec>(
+      "cluster.servers.update_rate", "unlimited", "bytes of variables that one thread updates per time",
+      [](auto& s) -> auto& { return s.cluster.servers.update_rate; }));
+  rows.push_back(
+      custom("cluster.servers.placement", "placement", "round_robin, greedy, partitioned, by_name", "round_robin",
+             "which server holds a variable: a name, {partitioned: {size: 4 MiB}}, {partitioned: {parts: 8}} "
+             "or {by_name: {variable: server}}",
+             read_placement, write_placement));
 }
 
 void add_network(Rows& rows) {
-  rows.push_back(config::choice<Spec>("cluster.network.topology", {"star"}, "star",
-                                      "hosts joined by one switch that never limits",
-                                      [](auto& s) -> auto& { return s.cluster.network.topology; }));
-  rows.push_back(config::choice<Spec>("cluster.network.model", {"fluid", "fifo"}, "fluid",
-                                      "fluid: max-min fair sharing; fifo: one message or chunk after another",
-                                      [](auto& s) -> auto& { return s.cluster.network.model; }));
-  rows.push_back(config::bytes<Spec>("cluster.network.chunk", "0 B",
-                                     "fifo: what a link stores and forwards; 0 B = whole messages",
-                                     [](auto& s) -> auto& { return s.cluster.network.chunk; }));
-  rows.push_back(config::duration<Spec>("cluster.network.latency", "0 us", "one way, host to host",
-                                        [](auto& s) -> auto& { return s.cluster.network.latency; }));
-  rows.push_back(config::number<Spec>("cluster.network.efficiency", true, {0, 1, true, "more than 0, at most 1"}, "1",
-                                      "payload over wire bytes: 0.956 for TCP over Ethernet",
-                                      [](auto& s) -> auto& { return s.cluster.network.efficiency; }));
-  rows.push_back(config::integer<Spec>("cluster.network.streams", 0, 65'536, "1",
-                                       "messages of one connection that move at a time; 0 = unlimited",
-                                       [](auto& s) -> auto& { return s.cluster.network.streams; }));
-  rows.push_back(config::bandwidth<Spec>("cluster.network.rate_cap", "unlimited", "most that one connection can carry",
-                                         [](auto& s) -> auto& { return s.cluster.network.rate_cap; }));
+  rows.push_back(config::choice<Spec>(
+      "cluster.network.topology", {"star"}, "star", "hosts joined by one switch that never limits",
+      [](auto& s) -> auto& { return s.cluster.network.topology; }));
+  rows.push_back(config::choice<Spec>(
+      "cluster.network.model", {"fluid", "fifo"}, "fluid",
+      "fluid: max-min fair sharing; fifo: one message or chunk after another",
+      [](auto& s) -> auto& { return s.cluster.network.model; }));
+  rows.push_back(config::bytes<Spec>(
+      "cluster.network.chunk", "0 B", "fifo: what a link stores and forwards; 0 B = whole messages",
+      [](auto& s) -> auto& { return s.cluster.network.chunk; }));
+  rows.push_back(config::duration<Spec>(
+      "cluster.network.latency", "0 us", "one way, host to host",
+      [](auto& s) -> auto& { return s.cluster.network.latency; }));
+  rows.push_back(config::number<Spec>(
+      "cluster.network.efficiency", true, {0, 1, true, "more than 0, at most 1"}, "1",
+      "payload over wire bytes: 0.956 for TCP over Ethernet",
+      [](auto& s) -> auto& { return s.cluster.network.efficiency; }));
+  rows.push_back(config::integer<Spec>(
+      "cluster.network.streams", 0, 65'536, "1", "messages of one connection that move at a time; 0 = unlimited",
+      [](auto& s) -> auto& { return s.cluster.network.streams; }));
+  rows.push_back(config::bandwidth<Spec>(
+      "cluster.network.rate_cap", "unlimited", "most that one connection can carry",
+      [](auto& s) -> auto& { return s.cluster.network.rate_cap; }));
   rows.push_back(custom("cluster.network.comm_compute_ratio", "number", "more than 0, at most 1e6", "",
                         "in place of NIC rates: time of all pulls over time of the forward pass", read_ratio,
                         [](const Spec& s) {
                           const auto& ratio = s.cluster.network.comm_compute_ratio;
                           return ratio ? config::format_number(*ratio) : "";
                         }));
-  rows.push_back(config::duration<Spec>("cluster.step_overhead", "0 us", "time at the start of each worker's step",
-                                        [](auto& s) -> auto& { return s.cluster.step_overhead; }));
+  rows.push_back(config::duration<Spec>(
+      "cluster.step_overhead", "0 us", "time at the start of each worker's step",
+      [](auto& s) -> auto& { return s.cluster.step_overhead; }));
 }
 
 void add_rest(Rows& rows) {
-  rows.push_back(config::choice<Spec>("training.synchronization", {"sync"}, "sync",
-                                      "all workers' gradients make one update",
-                                      [](auto& s) -> auto& { return s.training.synchronization; }));
-  rows.push_back(config::boolean<Spec>("training.barrier", "true", "a step starts when all workers have ended theirs",
-                                       [](auto& s) -> auto& { return s.training.barrier; }));
+  rows.push_back(config::choice<Spec>(
+      "training.synchronization", {"sync"}, "sync", "all workers' gradients make one update",
+      [](auto& s) -> auto& { return s.training.synchronization; }));
+  rows.push_back(config::boolean<Spec>(
+      "training.barrier", "true", "a step starts when all workers have ended theirs",
+      [](auto& s) -> auto& { return s.training.barrier; }));
   rows.push_back(custom("policies", "list", "names, or {name: {option: value}}", "[random, fifo, tic, tac]",
                         "what to compare; random and fifo always run as baselines", read_policies, write_policies));
-  rows.push_back(config::integer<Spec>("runs.iterations", 1, 1'000'000, "20", "steps of one replication, warm-up included",
-                                       [](auto& s) -> auto& { return s.runs.iterations; }));
-  rows.push_back(config::integer<Spec>("runs.warm_up", 0, 1'000'000, "2", "steps that are not measured",
-                                       [](auto& s) -> auto& { return s.runs.warm_up; }));
-  rows.push_back(config::integer<Spec>("runs.replications.min", 1, 100'000, "5",
-                                       "replications at least; replications: N sets min and max",
-                                       [](auto& s) -> auto& { return s.runs.min_replications; }, "runs.replications"));
-  rows.push_back(config::integer<Spec>("runs.replications.max", 1, 100'000, "50", "replications at most",
-                                       [](auto& s) -> auto& { return s.runs.max_replications; }, "runs.replications"));
-  rows.push_back(config::number<Spec>("runs.replications.precision", true, {0, 1, true, "more than 0, at most 1"}, "0.01",
-                                      "replications end when the 95 % interval is this narrow, relative to the mean",
-                                      [](auto& s) -> auto& { return s.runs.precision; }));
-  rows.push_back(config::integer<Spec>("runs.seed", 0, std::numeric_limits<std::int64_t>::max(), "1",
-                                       "root of all random numbers", [](auto& s) -> auto& { return s.runs.seed; }));
-  rows.push_back(custom("vary", "mapping", fmt::format("at most {} points", kMaxPoints), "",
-                        "path: list of values; every combination is run, the first path varies slowest",
-                        [](Reader&, const Node&, const std::string&, Spec&) {}, [](const Spec&) { return ""; }));
+  rows.push_back(config::integer<Spec>(
+      "runs.iterations", 1, 1'000'000, "20", "steps of one replication, warm-up included",
+      [](auto& s) -> auto& { return s.runs.iterations; }));
+  rows.push_back(config::integer<Spec>(
+      "runs.warm_up", 0, 1'000'000, "2", "steps that are not measured",
+      [](auto& s) -> auto& { return s.runs.warm_up; }));
+  rows.push_back(config::integer<Spec>(
+      "runs.replications.min", 1, 100'000, "5", "replications at least; replications: N sets min and max",
+      [](auto& s) -> auto& { return s.runs.min_replications; }, "runs.replications"));
+  rows.push_back(config::integer<Spec>(
+      "runs.replications.max", 1, 100'000, "50", "replications at most",
+      [](auto& s) -> auto& { return s.runs.max_replications; }, "runs.replications"));
+  rows.push_back(config::number<Spec>(
+      "runs.replications.precision", true, {0, 1, true, "more than 0, at most 1"}, "0.01",
+      "replications end when the 95 % interval is this narrow, relative to the mean",
+      [](auto& s) -> auto& { return s.runs.precision; }));
+  rows.push_back(config::integer<Spec>(
+      "runs.seed", 0, std::numeric_limits<std::int64_t>::max(), "1", "root of all random numbers",
+      [](auto& s) -> auto& { return s.runs.seed; }));
+  rows.push_back(custom(
+      "vary", "mapping", fmt::format("at most {} points", kMaxPoints), "",
+      "path: list of values; every combination is run, the first path varies slowest",
+      [](Reader&, const Node&, const std::string&, Spec&) {}, [](const Spec&) { return ""; }));
 }
 
 }  // namespace

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// Experiment specification: defaults, effective configuration, vary, the cluster it gives, shipped files.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <set>
+
+#include "experiment/spec.hpp"
+#include "experiment/spec_fields.hpp"
+#include "sim/base/random.hpp"
+#include "tests/support/paths.hpp"
+
+namespace stretto::experiment {
+namespace {
+
+namespace fs = std::filesystem;
+
+const Options& shipped() {
+  static const Options kOptions{source_path("configs")};
+  return kOptions;
+}
+
+const std::string kHead = "stretto: 1\nname: t\nworkload: {model: vgg_16}\n";
+
+Experiment read(const std::string& text, const std::vector<std::string>& sets = {}) {
+  return read_experiment(text, "t.yaml", sets, shipped());
+}
+
+Spec read_one(const std::string& text) { return read(text).points.at(0).spec; }
+
+TEST(Spec, TableDefaultsAreTheStructsDefaults) {
+  config::Reader reader;
+  Spec from_table;
+  from_table.policies.clear();
+  int with_default = 0;
+  for (const auto& field : spec_fields()) {
+    if (field.record.fallback.empty()) continue;
+    const config::Node value = config::parse_text(field.record.fallback, "default");
+    field.read(reader, value, field.record.path, from_table);
+    ++with_default;
+  }
+  EXPECT_EQ(render(reader.diagnostics()), "");
+  EXPECT_TRUE(from_table == Spec());
+  EXPECT_GT(with_default, 35);
+}
+
+TEST(Spec, EveryFieldIsDocumentedOnce) {
+  std::set<std::string> paths;
+  for (const config::FieldRecord& r : field_records()) {
+    EXPECT_TRUE(paths.insert(r.path).second) << r.path;
+    EXPECT_FALSE(r.type.empty()) << r.path;
+    EXPECT_FALSE(r.help.empty()) << r.path;
+  }
+}
+
+TEST(Spec, EveryFieldCanBeSetByItsPath) {
+  for (const auto& field : spec_fields()) {
+    const config::FieldRecord& r = field.record;
+    if (r.fallback.empty() || r.path.ends_with(".cores")) continue;
+    std::vector<std::string> sets = {r.path + "=" + r.fallback};
+    // Both directions of a network card are given together.
+    if (r.path.ends_with(".up")) sets.push_back(r.path.substr(0, r.path.size() - 2) + "down=unlimited");
+    if (r.path.ends_with(".down")) sets.push_back(r.path.substr(0, r.path.size() - 4) + "up=unlimited");
+    EXPECT_TRUE(read(kHead, sets).points.at(0).spec == read_one(kHead)) << r.path;
+  }
+}
+
+TEST(Spec, ReadsValues) {
+  const Spec s = read_one(kHead + R"(
+cluster:
+  workers: {count: 4, nic: {up: 1 Gbit/s, down: 10 Gbit/s}, send: {per_message: 44 us, per_byte: 0.66 ns/B}}
+  servers: {nic: 800 MB/s, update_rate: 4 GB/s, placement: {by_name: {a: 0}}}
+  network: {latency: 0.1 us, efficiency: 95 %}
+policies: [{tic: {ties: random}}, fifo]
+runs: {replications: 7}
+)");
+  EXPECT_EQ(s.workload.file, source_path("configs/workloads/vgg_16.workload.json"));
+  EXPECT_EQ(s.cluster.workers.nic.up.bits_per_second(), 1'000'000'000);
+  EXPECT_EQ(s.cluster.servers.nic.down.bits_per_second(), 6'400'000'000);
+  EXPECT_EQ(s.cluster.servers.update_rate.bits_per_second(), 32'000'000'000);
+  EXPECT_EQ(s.cluster.network.latency.ps(), 100'000);
+  EXPECT_EQ(s.cluster.network.efficiency, 0.95);
+  EXPECT_EQ(s.runs.min_replications, 7U);
+  EXPECT_EQ(s.runs.max_replications, 7U);
+  ASSERT_EQ(s.policies.size(), 2U);
+  EXPECT_EQ(s.policies[0].name, "tic");
+  EXPECT_EQ(s.policies[0].options.at(0).text, "random");
+  EXPECT_EQ(s.policies[0].options.at(0).place.line, 9);
+  EXPECT_EQ(s.cluster.servers.placement.by_name.at(0).parameter, "a");
+
+  const cluster::Cluster c = make_cluster(s);
+  ASSERT_EQ(c.workers.size(), 4U);
+  ASSERT_EQ(c.servers.size(), 1U);
+  EXPECT_EQ(c.workers[3].name, "worker 3");
+  EXPECT_EQ(c.workers[3].send.of(Bytes(1000)).ps(), 44'000'000 + 660'000);
+  EXPECT_EQ(c.workers[2].nic.up.bits_per_second(), 1'000'000'000);
+  EXPECT_EQ(c.network.latency.ps(), 100'000);
+}
+
+TEST(Spec, VaryIsACartesianProductInTheOrderOfTheFile) {
+  const Experiment e =
+      read(kHead + "vary:\n  runs.seed: [1, 2]\n  cluster.workers.nic: [1 Gbit/s, {up: 2 Gbit/s, down: 3 Gbit/s}]\n");
+  ASSERT_EQ(e.points.size(), 4U);
+  ASSERT_EQ(e.axes.size(), 2U);
+  const std::vector<std::pair<std::uint64_t, std::int64_t>> expected = {
+      {1, 1'000'000'000}, {1, 3'000'000'000}, {2, 1'000'000'000}, {2, 3'000'000'000}};
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(e.points[i].spec.runs.seed, expected[i].first);
+    EXPECT_EQ(e.points[i].spec.cluster.workers.nic.down.bits_per_second(), expected[i].second);
+  }
+  EXPECT_EQ(e.points[1].vary, (std::vector<std::pair<std::string, std::string>>{
+                                  {"runs.seed", "1"}, {"cluster.workers.nic", "{up: 2 Gbit/s, down: 3 Gbit/s}"}}));
+}
+
+TEST(Spec, VaryMaySupplyWhatTheFileLacks) {
+  const Experiment e = read("stretto: 1\nvary: {workload.model: [vgg_16, resnet_50]}\n");
+  ASSERT_EQ(e.points.size(), 2U);
+  EXPECT_EQ(e.points[1].spec.workload.model, "resnet_50");
+}
+
+TEST(Spec, VaryIsLimited) {
+  std::string values = "1";
+  for (int i = 2; i <= 100; ++i) values += ", " + std::to_string(i);
+  const std::string axes = "vary: {cluster.workers.count: [" + values + "], cluster.servers.count: [" + values + "]";
+  EXPECT_EQ(read(kHead + axes + "}\n").points.size(), kMaxPoints);
+  EXPECT_THROW(read(kHead + axes + ", runs.seed: [1, 2]}\n"), UserError);
+}
+
+TEST(Spec, FindingsOfAllPointsAreSaidOnce) {
+  try {
+    read(kHead + "vary: {runs.seed: [1, x, y], cluster.workers.count: [1, 0]}\nruns: {warm_up: yes}\n");
+    FAIL();
+  } catch (const UserError& e) {
+    ASSERT_EQ(e.diagnostics().size(), 4U) << render(e.diagnostics());
+    EXPECT_TRUE(std::all_of(e.diagnostics().begin(), e.diagnostics().end(),
+                            [](const Diagnostic& d) { return d.span.line >= 4; }));
+  }
+}
+
+// Random text of an experiment out of fields with valid values.
+std::vector<std::string> random_sets(RandomStream& random) {
+  const auto pick = [&](const std::vector<std::string>& values) { return values[random.below(values.size())]; };
+  const std::vector<std::pair<std::string, std::vector<std::string>>> fields = {
+      {"name", {"plain", "\"a: b # c\"", "\"null\"", "\"\xC3\xA9 \\\"q\\\"\""}},
+      {"workload.model", {"vgg_16", "resnet_50"}},
+      {"workload.batch_per_worker", {"1", "128"}},
+      {"workload.mode", {"training", "inference"}},
+      {"cluster.workers.count", {"1", "17", "4096"}},
+      {"cluster.workers.device",
+       {"{name: x, kind: cpu, cores: 7, speed: 0.1}", "{speed: 3.3333333333333335}", "{kind: cpu}"}},
+      {"cluster.workers.nic", {"10 Gbit/s", "unlimited", "{up: 1234567 bit/s, down: 1 TiB/s}"}},
+      {"cluster.workers.threads", {"0", "3"}},
+      {"cluster.workers.send", {"{per_message: 44.123456 us}", "{per_byte: 0.1 ns/B}"}},
+      {"cluster.servers.count", {"2", "1024"}},
+      {"cluster.servers.receive", {"{per_message: 1 ps, per_byte: 3.3333 ps/B}"}},
+      {"cluster.servers.update_rate", {"3 GB/s", "1 GiB/s"}},
+      {"cluster.servers.placement",
+       {"greedy", "partitioned", "{partitioned: {size: 4 MiB}}", "{partitioned: {parts: 3}}",
+        "{by_name: {\"a.b: c\": 0, d/e: 0}}"}},
+      {"cluster.network.latency", {"50 us", "1 ps", "1.5 ms"}},
+      {"cluster.network.efficiency", {"95.6 %", "0.3333333333333333", "1e-3"}},
+      {"cluster.network.streams", {"0", "4"}},
+      {"cluster.network.rate_cap", {"800 MB/s"}},
+      {"cluster.network.model", {"fifo"}},
+      {"cluster.step_overhead", {"0.8 ms"}},
+      {"training.barrier", {"true", "false"}},
+      {"policies", {"[tac]", "[{tic: {ties: random, \"x y\": \"\\n\"}}, fifo]", "[{a: }]"}},
+      {"runs",
+       {"{iterations: 7, warm_up: 6}", "{replications: 3, seed: 9}", "{replications: {max: 9, precision: 5 %}}"}},
+      {"vary", {"{runs.seed: [1, 2], cluster.servers.placement: [greedy, {partitioned: {size: 1 MiB}}]}"}},
+  };
+  std::vector<std::string> sets;
+  for (const auto& [path, values] : fields)
+    if (random.below(2) == 0) sets.push_back(path + "=" + pick(values));
+  return sets;
+}
+
+TEST(Spec, EffectiveConfigurationGivesTheSameSpec) {
+  RandomStream random(5, "effective round trip");
+  std::size_t points = 0;
+  for (int i = 0; i < 300; ++i) {
+    const std::vector<std::string> sets = random_sets(random);
+    const Experiment first = read(kHead, sets);
+    const std::string text = effective_yaml(first);
+    const Experiment again = read(text);
+    ASSERT_EQ(again.axes, first.axes) << text;
+    ASSERT_EQ(again.points.size(), first.points.size());
+    points += first.points.size();
+    for (std::size_t p = 0; p < first.points.size(); ++p) {
+      ASSERT_TRUE(again.points[p].spec == first.points[p].spec) << text << effective_yaml(first.points[p].spec);
+      ASSERT_EQ(again.points[p].vary, first.points[p].vary);
+      ASSERT_TRUE(read_one(effective_yaml(first.points[p].spec)) == first.points[p].spec);
+    }
+    ASSERT_EQ(effective_yaml(again), text);
+  }
+  EXPECT_GT(points, 300U);
+}
+
+TEST(Spec, AWorkloadFileIsFoundFromWhereTheExperimentStands) {
+  const Experiment e = load_experiment(source_path("tests/golden/config/shipped/with_file.yaml"), {}, shipped());
+  const std::string& file = e.points.at(0).spec.workload.file;
+  EXPECT_TRUE(fs::exists(file)) << file;
+  EXPECT_EQ(read_one(effective_yaml(e)).workload.file, file);
+  EXPECT_EQ(e.files.size(), 1U);
+}
+
+std::vector<fs::path> files_in(const std::string& directory) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(source_path(directory))) files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::string findings(const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const UserError& e) {
+    return render(e.diagnostics());
+  }
+  return "";
+}
+
+TEST(Shipped, EveryExperimentLoads) {
+  const auto files = files_in("configs/experiments");
+  EXPECT_GE(files.size(), 4U);
+  for (const fs::path& file : files)
+    EXPECT_EQ(findings([&] { load_experiment(file.string(), {}, shipped()); }), "") << file;
+}
+
+TEST(Shipped, EveryClusterAndDeviceLoads) {
+  EXPECT_GE(files_in("configs/clusters").size(), 3U);
+  EXPECT_GE(files_in("configs/devices").size(), 3U);
+  for (const fs::path& file : files_in("configs/clusters"))
+    EXPECT_EQ(findings([&] { read(kHead, {"cluster.include=" + fs::absolute(file).string()}); }), "") << file;
+  for (const fs::path& file : files_in("configs/devices"))
+    EXPECT_EQ(findings([&] { read(kHead, {"cluster.workers.device.include=" + fs::absolute(file).string()}); }), "")
+        << file;
+}
+
+TEST(Shipped, TheIdealClusterCostsNothing) {
+  const Experiment e =
+      read(kHead, {"cluster.include=" + fs::absolute(source_path("configs/clusters/ideal.yaml")).string()});
+  EXPECT_TRUE(e.points.at(0).spec.cluster == ClusterSpec());
+}
+
+}  // namespace
+}  // namespace stretto::experiment
