@@ -33,7 +33,7 @@ struct Service {
 // Immutable description.
 struct Channel {
   network::RouteId route;
-  Duration latency;           // from entering the wire to the first byte moving
+  Duration latency;  // from entering the wire to the first byte moving
   Service send;
   Service receive;
   std::uint32_t streams = 1;  // 0 = unlimited

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "tests/property/fluid_reference.hpp"
+#include "tests/support/fluid_reference.hpp"
 
 namespace stretto::testing {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/property/fluid_reference.hpp"
+#include "tests/support/fluid_reference.hpp"
 
 #include <fmt/format.h>
 
