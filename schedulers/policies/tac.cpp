@@ -2,6 +2,7 @@
 #include "schedulers/policies/tac.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <numeric>
 
@@ -49,13 +50,19 @@ class Tac {
         needs_(graph::needs(graph)),
         groups_(make_groups(graph, needs_, transfer_time)),
         left_(by_name(graph)),
+        open_(needs_.columns() / 64 + 1, 0),
         p_(m_.size()),
-        m_plus_(m_.size()) {}
+        m_plus_(m_.size()) {
+    for (const graph::ParameterId r : left_) open_[r.index() / 64] |= bit(r.index());
+    for (const Group& group : groups_)
+      if (group.count == 1) p_[last_member(group)] += group.time;
+    std::erase_if(groups_, [](const Group& group) { return group.count < 2; });
+  }
 
   std::vector<graph::ParameterId> run() {
     std::vector<graph::ParameterId> order;
     while (!left_.empty()) {
-      evaluate();
+      find_m_plus();
       auto first = left_.begin();
       for (auto it = left_.begin() + 1; it != left_.end(); ++it)
         if (strictly_before(it->index(), first->index())) first = it;
@@ -67,61 +74,63 @@ class Tac {
   }
 
  private:
+  using Word = graph::BitMatrix::Word;
+  static Word bit(std::size_t r) { return Word{1} << (r % 64); }
+
   bool strictly_before(std::size_t a, std::size_t b) const {
     const auto x = std::min(p_[b], m_[a]);
     const auto y = std::min(p_[a], m_[b]);
     return x != y ? x < y : m_plus_[a] < m_plus_[b];
   }
 
-  // P and M+ of the parameters that are left. Emitted ones get an M+ too; nobody reads it.
-  void evaluate() {
-    std::fill(p_.begin(), p_.end(), Duration());
+  // Takes groups in ascending order of their sum until every parameter that is left has met one.
+  void find_m_plus() {
     std::fill(m_plus_.begin(), m_plus_.end(), kInfinite);
-    shared_.clear();
-    for (std::size_t g = 0; g < groups_.size(); ++g) {
-      if (groups_[g].count > 1) shared_.push_back(g);
-      if (groups_[g].count == 1) p_[only_member(groups_[g])] += groups_[g].time;
-    }
-    std::sort(shared_.begin(), shared_.end(),
-              [&](auto a, auto b) { return groups_[a].transfer < groups_[b].transfer; });
-    std::vector<graph::BitMatrix::Word> open(needs_.columns() / 64 + 1, 0);
-    for (const graph::ParameterId r : left_) open[r.index() / 64] |= graph::BitMatrix::Word{1} << (r.index() % 64);
-    auto missing = left_.size();
-    for (std::size_t k = 0; k < shared_.size() && missing > 0; ++k) {
-      const auto row = needs_.row(groups_[shared_[k]].row);
+    const auto larger = [](const Group& a, const Group& b) { return a.transfer > b.transfer; };
+    std::make_heap(groups_.begin(), groups_.end(), larger);
+    auto missing = open_;
+    auto count = left_.size();
+    for (auto end = groups_.end(); end != groups_.begin() && count > 0; --end) {
+      std::pop_heap(groups_.begin(), end, larger);
+      const Group& group = *(end - 1);
+      const auto row = needs_.row(group.row);
       for (std::size_t i = 0; i < row.size(); ++i) {
-        const auto fresh = row[i] & open[i];
-        if (fresh == 0) continue;
-        open[i] &= ~fresh;
-        graph::for_each_bit({&fresh, 1}, [&](std::size_t bit) {
-          m_plus_[i * 64 + bit] = groups_[shared_[k]].transfer;
-          --missing;
+        const Word fresh = row[i] & missing[i];
+        missing[i] &= ~fresh;
+        graph::for_each_bit({&fresh, 1}, [&](std::size_t k) {
+          m_plus_[i * 64 + k] = group.transfer;
+          --count;
         });
       }
     }
   }
 
-  std::size_t only_member(const Group& group) const {
-    for (const graph::ParameterId r : left_)
-      if (needs_.test(group.row, r.index())) return r.index();
+  std::size_t last_member(const Group& group) const {
+    const auto row = needs_.row(group.row);
+    for (std::size_t i = 0; i < row.size(); ++i)
+      if (const Word w = row[i] & open_[i]; w != 0) return i * 64 + static_cast<std::size_t>(std::countr_zero(w));
     STRETTO_ASSERT(false, "group of op {} has no parameter left", group.row);
   }
 
+  // Groups whose last but one parameter leaves add to P of the last one and are done.
   void remove(std::size_t r) {
-    for (Group& group : groups_)
-      if (needs_.test(group.row, r)) {
-        --group.count;
-        group.transfer -= m_[r];
-      }
+    open_[r / 64] &= ~bit(r);
+    std::erase_if(groups_, [&](Group& group) {
+      if (!needs_.test(group.row, r)) return false;
+      group.transfer -= m_[r];
+      if (--group.count > 1) return false;
+      p_[last_member(group)] += group.time;
+      return true;
+    });
   }
 
   const std::vector<Duration>& m_;
   graph::BitMatrix needs_;
-  std::vector<Group> groups_;
+  std::vector<Group> groups_;             // of two or more parameters that are left
   std::vector<graph::ParameterId> left_;  // by name
+  std::vector<Word> open_;                // the same as bits
   std::vector<Duration> p_;
   std::vector<Duration> m_plus_;
-  std::vector<std::size_t> shared_;
 };
 
 }  // namespace

@@ -10,8 +10,9 @@
 // later one replaces the one held only if it is strictly before that one. Sums are exact integers (picoseconds).
 //
 // Method: ops with equal needs are one group with summed times. A group keeps the count and the sum of M of its members
-// in R, updated when one leaves; M+ is read off groups in ascending order of that sum.
-// Cost per emitted parameter: O(groups x (log groups + parameters / 64)); groups <= ops.
+// in R, updated when one leaves; with one left it adds to P and is done. M+ is read off a heap of groups by that sum until
+// every parameter has met one.
+// Cost per emitted parameter: O(groups + groups read x (log groups + parameters / 64)); groups <= ops.
 // TAC is a heuristic: with transfers A=6, B=1, C=2 and ops x (6) on B and C, y (1) on A it picks the worst order.
 #pragma once
 
