@@ -2,6 +2,7 @@
 #include "report/table.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "sim/base/assert.hpp"
 
@@ -36,6 +37,20 @@ std::vector<std::string> padded(const Table& table, std::size_t c) {
     lines.push_back(place(std::move(text)));
   }
   return lines;
+}
+
+bool is_unit(std::string_view word) {
+  constexpr std::string_view kUnits[] = {"%", "B", "KiB", "MiB", "GiB", "TiB", "s", "ms", "us", "ns", "ps", "Gbit/s"};
+  const std::string_view bare = word.substr(0, word.find_last_not_of(".,;:)") + 1);
+  return std::find(std::begin(kUnits), std::end(kUnits), bare) != std::end(kUnits);
+}
+
+// The end of the word at `at`; a number takes its unit with it.
+std::size_t word_end(std::string_view text, std::size_t at) {
+  const std::size_t end = std::min(text.find(' ', at), text.size());
+  if (end == at || end == text.size() || text[end - 1] < '0' || text[end - 1] > '9') return end;
+  const std::size_t next = std::min(text.find(' ', end + 1), text.size());
+  return is_unit(text.substr(end + 1, next - end - 1)) ? next : end;
 }
 
 }  // namespace
@@ -80,7 +95,7 @@ std::string wrap(std::string_view text, std::size_t width, std::size_t indent) {
   std::size_t used = 0;
   bool line_empty = true;
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::size_t end = word_end(text, at);
     const std::string_view word = text.substr(at, end - at);
     at = end + 1;
     if (word.empty()) continue;

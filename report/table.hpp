@@ -36,7 +36,7 @@ std::size_t display_width(std::string_view text);
 std::string render(const Table& table, std::size_t width);
 
 // Breaks `text` at spaces into lines of at most `width` characters, each led by `indent` spaces except the first. A
-// longer word stands on a line of its own.
+// longer word stands on a line of its own. A number and its unit ("5 %", "3 MiB") stay together.
 std::string wrap(std::string_view text, std::size_t width, std::size_t indent = 0);
 
 }  // namespace stretto::report

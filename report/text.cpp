@@ -139,22 +139,24 @@ std::string absent_notes(std::span<const PolicyResult> point, std::size_t width)
   return out;
 }
 
-const char* kind_name(ResourceKind kind) {
+// "8 worker NICs up"
+std::string kind_text(std::size_t count, ResourceKind kind) {
+  const char* s = count == 1 ? "" : "s";
   switch (kind) {
     case ResourceKind::Device:
-      return "worker devices";
+      return fmt::format("{} worker device{}", count, s);
     case ResourceKind::WorkerNicUp:
-      return "worker NICs up";
+      return fmt::format("{} worker NIC{} up", count, s);
     case ResourceKind::WorkerNicDown:
-      return "worker NICs down";
+      return fmt::format("{} worker NIC{} down", count, s);
     case ResourceKind::ServerNicUp:
-      return "server NICs up";
+      return fmt::format("{} server NIC{} up", count, s);
     case ResourceKind::ServerNicDown:
-      return "server NICs down";
+      return fmt::format("{} server NIC{} down", count, s);
     case ResourceKind::ServerThreads:
-      return "server threads";
+      return fmt::format("threads of {} server{}", count, s);
     case ResourceKind::WorkerThreads:
-      return "worker threads";
+      return fmt::format("threads of {} worker{}", count, s);
   }
   return "other";
 }
@@ -186,7 +188,7 @@ std::string resources_text(const PolicyResult& r, std::size_t width) {
       {"used by " + escape_control(r.policy), Align::Left}, {"most used", Align::Right}, {"mean"}, {"bytes per step"}};
   for (const Group& g : groups)
     table.rows.push_back(
-        {{fmt::format("{} {}", g.count, kind_name(g.kind)), ""},
+        {{kind_text(g.count, g.kind), ""},
          {analysis::percent(g.most->utilisation), g.count > 1 ? "  " + escape_control(g.most->name) : ""},
          {analysis::percent(g.sum / static_cast<double>(g.count)), ""},
          {g.bytes > 0 ? analysis::bytes_text(g.bytes) : "-", ""}});
@@ -215,6 +217,16 @@ std::string servers_text(const PolicyResult& r, std::size_t width) {
   return out;
 }
 
+// "tac, the fastest" or "tic, the fastest, with tac less than 0.1 % behind".
+std::string fastest_text(std::span<const PolicyResult> point, const PolicyResult& fastest) {
+  std::string alike;
+  for (const PolicyResult& r : point)
+    if (&r != &fastest && !r.deadlock && r.step_time.estimate.mean < fastest.step_time.estimate.mean * 1.001)
+      alike += (alike.empty() ? "" : ", ") + escape_control(r.policy);
+  const std::string text = escape_control(fastest.policy) + ", the fastest";
+  return alike.empty() ? text : text + ", with " + alike + " less than 0.1 % behind";
+}
+
 std::string point_text(std::span<const PolicyResult> point) {
   std::string out;
   const std::string title = point_title(point.front());
@@ -237,7 +249,7 @@ std::string point_text(std::span<const PolicyResult> point) {
   }
   if (fastest == nullptr) return out;
   if (!fastest->verdict.empty()) {
-    const std::string who = point.size() == 1 ? "" : fmt::format(" ({}, the fastest)", escape_control(fastest->policy));
+    const std::string who = point.size() == 1 ? "" : " (" + fastest_text(point, *fastest) + ")";
     out += '\n' + wrap(fmt::format("Verdict{}: {}", who, escape_control(fastest->verdict)), width, 2);
   }
   for (const std::string& part : {resources_text(*fastest, width), servers_text(*fastest, width)})
@@ -262,16 +274,19 @@ std::string replications_text(const analysis::RunResult& result) {
 }  // namespace
 
 std::string text(const analysis::RunResult& result) {
-  std::string out = wrap(escape_control(result.name), kNarrow);
-  out += wrap(escape_control(result.setup), kNarrow, 2);
-  out += fmt::format("seed {}{}\n", result.seed, replications_text(result));
   const std::vector<PolicyResult>& all = result.results;
+  std::vector<std::span<const PolicyResult>> points;
   for (std::size_t begin = 0; begin < all.size();) {
     std::size_t end = begin + 1;
     while (end < all.size() && all[end].vary == all[begin].vary) ++end;
-    out += '\n' + point_text(std::span(all).subspan(begin, end - begin));
+    points.push_back(std::span(all).subspan(begin, end - begin));
     begin = end;
   }
+  std::string out = wrap(escape_control(result.name), kNarrow);
+  out += wrap(escape_control(result.setup), kNarrow, 2);
+  if (points.size() > 1) out += fmt::format("the first of {} points; ", points.size());
+  out += fmt::format("seed {}{}\n", result.seed, replications_text(result));
+  for (const auto& point : points) out += '\n' + point_text(point);
   if (!result.assumptions.empty()) {
     out += "\nThe answer rests on:\n";
     for (const std::string& a : result.assumptions) out += wrap("- " + escape_control(a), kNarrow, 2);

@@ -60,10 +60,23 @@ TEST(Wrap, BreaksAtSpaces) {
   EXPECT_EQ(wrap("± ± ±", 5), "± ± ±\n");
 }
 
+TEST(Wrap, KeepsNumberAndUnitTogether) {
+  EXPECT_EQ(wrap("used 50 % of", 8), "used\n50 % of\n");
+  EXPECT_EQ(wrap("holds 3 MiB; b", 8), "holds\n3 MiB; b\n");
+  EXPECT_EQ(wrap("NIC 3 up", 5), "NIC 3\nup\n");
+}
+
+TEST(Text, PoliciesThatAreAlike) {
+  analysis::RunResult run = sample_result();
+  run.results.resize(2);
+  run.results[0].step_time.estimate.mean = 1.3001;
+  EXPECT_TRUE(contains(text(run), "Verdict (fifo, the fastest, with random less than 0.1 % behind): ")) << text(run);
+}
+
 TEST(Text, WholeAnswer) {
   EXPECT_EQ(text(sample_result()), R"(vgg16-what-if
 8 workers (v100), 2 servers, 10 Gbit/s, sync with barrier
-seed 7, 5 replications
+the first of 2 points; seed 7, 5 replications
 
 cluster.servers.count = 2
 policy            step time  samples/s      vs random        vs fifo    bound     gap  straggler

@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The program from outside: exit codes, streams, files, suggestions.
+
+Usage: app_test.py [Case.test ...]; STRETTO_BINARY names the program, STRETTO_SOURCE the source root.
+"""
+import hashlib
+import json
+import os
+import pathlib
+import pty
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(os.environ.get('STRETTO_SOURCE', pathlib.Path(__file__).parents[2]))
+BINARY = os.environ['STRETTO_BINARY']
+sys.path.insert(0, str(SOURCE / 'tests/support'))
+
+import tap  # noqa: E402
+
+EXPERIMENT = f'''stretto: 1
+name: small
+workload: {{file: {SOURCE}/configs/workloads/vgg_16.workload.json}}
+cluster:
+  workers: {{count: 2, nic: 10 Gbit/s}}
+  servers: {{count: 2, nic: 10 Gbit/s}}
+policies: [random, fifo, tac]
+runs: {{iterations: 4, warm_up: 1, replications: 3, seed: 5}}
+vary: {{cluster.servers.count: [1, 2]}}
+'''
+PROFILE = '''node1 -- Conv2d(3, 64) -- forward_compute_time=1.5, backward_compute_time=2.5, activation_size=8.0, parameter_size=1048576.000
+node2 -- Linear(64, 10) -- forward_compute_time=0.5, backward_compute_time=1.0, activation_size=8.0, parameter_size=4096.000
+\tnode1 -- node2
+'''
+RESULT_KEYS = ('policy', 'vary', 'step_time_s', 'samples_per_s', 'scaling_efficiency', 'gain_over_random',
+               'gain_over_fifo', 'lower_bound_s', 'lower_bound_any_layout_s', 'gap', 'ordering_efficiency',
+               'speedup_limit', 'straggler_effect', 'resources', 'verdict')
+
+
+class App(unittest.TestCase):
+    def setUp(self):
+        self.top = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.file = self.top / 'small.yaml'
+        self.file.write_text(EXPERIMENT)
+
+    def stretto(self, *words, **options):
+        return subprocess.run([BINARY, *map(str, words)], capture_output=True, text=True, cwd=self.top, timeout=60,
+                              **options)
+
+    def good(self, *words):
+        done = self.stretto(*words)
+        self.assertEqual((done.returncode, done.stderr), (0, ''), done.stdout)
+        return done.stdout
+
+    def refused(self, *words):
+        done = self.stretto(*words)
+        self.assertEqual((done.returncode, done.stdout), (2, ''), done.stderr)
+        return done.stderr
+
+    def test_version_and_help(self):
+        self.assertRegex(self.good('--version'), r'^stretto \d+\.\d+\.\d+ \(commit \S+\)\n$')
+        commands = re.findall(r'^  (\w+)  ', self.good('--help').split('Subcommands:')[1], re.MULTILINE)
+        self.assertEqual(commands, ['run', 'import', 'show', 'list', 'reproduce'])
+        for command in commands:
+            self.assertIn('Examples:\n  stretto ', self.good(command, '--help'), command)
+
+    def test_no_words_shows_the_usage(self):
+        self.assertIn('Usage: stretto', self.refused())
+
+    def test_unknown_words_get_the_nearest(self):
+        self.assertIn("unknown command 'rnu'\n  hint: did you mean 'run'?", self.refused('rnu', 'x'))
+        self.assertIn("unknown option '--sed'\n  hint: did you mean '--se", self.refused('run', 'x', '--sed', '5'))
+        self.assertIn("did you mean '--format'?", self.refused('run', '--formt=json', 'x'))
+        self.assertIn("did you mean 'policies'?", self.refused('list', 'polices'))
+        self.assertIn("did you mean 'vgg_16'?", self.refused('show', 'vgg16'))
+        self.assertIn("unknown command 'zzzzzz'\n  hint: `stretto --help`", self.refused('zzzzzz'))
+
+    def test_wrong_usage(self):
+        self.assertIn('FILE is missing', self.refused('run'))
+        self.assertIn("one argument too many: 'b'", self.refused('run', 'a', 'b'))
+        self.assertIn('--out', self.refused('run', 'a', '--out'))
+        self.assertIn("unknown format 'xml'", self.refused('run', self.file, '--format', 'xml'))
+        self.assertIn('runs.seed', self.refused('run', self.file, '--seed', '-3'))
+        self.assertIn('no such file', self.refused('run', 'absent.yaml'))
+        self.assertIn("did you mean 'runs.seed'?", self.refused('run', self.file, '--set', 'runs.sed=3'))
+
+    def test_hostile_words_cannot_drive_a_terminal(self):
+        for words in (('\x1b[2J',), ('run', '\x1b[2J'), ('run', '--\x1b[2J'), ('list', '\x1b[2J'), ('show', '\x1b[2J')):
+            self.assertNotIn('\x1b', self.refused(*words))
+
+    def test_run_prints_a_table(self):
+        text = self.good('run', self.file)
+        self.assertIn('cluster.servers.count = 2\n', text)
+        self.assertIn('any layout', text)
+        self.assertIn('Verdict (', text)
+        self.assertLessEqual(max(map(len, text.splitlines())), 100)
+
+    def test_run_json_has_the_documented_keys(self):
+        text = self.good('run', self.file, '--format', 'json')
+        result = json.loads(text)
+        self.assertEqual((result['format'], result['version'], result['seed']), ('stretto-result', 1, 5))
+        self.assertEqual([(r['policy'], r['vary']['cluster.servers.count']) for r in result['results']],
+                         [(p, n) for n in ('1', '2') for p in ('random', 'fifo', 'tac')])
+        page = (SOURCE / 'docs/reference/result.md').read_text()
+        for entry in result['results']:
+            for key in RESULT_KEYS:
+                self.assertIn(key, entry)
+            for key, value in entry.items():
+                if value is None:
+                    self.assertTrue(entry[key + '_reason'], key)
+                if not key.endswith('_reason'):
+                    self.assertIn(f'`{key}`', page)
+            for key in [*entry['step_time_s'], *entry['resources'][0], *entry['servers'][0], *entry['what_if'][0],
+                        *entry['pull_waits_s']]:
+                self.assertIn(f'`{key}`', page)
+            self.assertGreaterEqual(entry['step_time_s']['mean'], entry['lower_bound_s'] * (1 - 1e-9))
+
+    def test_one_seed_gives_equal_bytes_another_does_not(self):
+        first = self.good('run', self.file, '--format', 'json')
+        self.assertEqual(first, self.good('run', self.file, '--format', 'json', '--seed', '5'))
+        self.assertNotEqual(json.loads(first)['results'],
+                            json.loads(self.good('run', self.file, '--format', 'json', '--seed', '6'))['results'])
+
+    def test_out_writes_files_that_reproduce(self):
+        out = self.top / 'deep/out'
+        printed = self.good('run', self.file, '--out', out, '--format', 'json')
+        self.assertEqual(sorted(p.name for p in out.iterdir()),
+                         ['manifest.json', 'result.json', 'trace_fifo.json', 'trace_random.json', 'trace_tac.json'])
+        self.assertEqual((out / 'result.json').read_text(), printed)
+        manifest = json.loads((out / 'manifest.json').read_text())
+        self.assertEqual(manifest['command'], ['stretto', 'run', str(self.file), '--out', str(out), '--format', 'json'])
+        self.assertEqual(manifest['result_sha256'], hashlib.sha256(printed.encode()).hexdigest())
+        for entry in manifest['inputs']:
+            self.assertEqual(entry['sha256'],
+                             hashlib.sha256((self.top / entry['path']).read_bytes()).hexdigest())
+        page = (SOURCE / 'docs/reference/manifest.md').read_text()
+        for key in manifest:
+            self.assertIn(f'`{key}`', page)
+        for trace in out.glob('trace_*.json'):
+            events = json.loads(trace.read_text())
+            events = events['traceEvents'] if isinstance(events, dict) else events
+            self.assertTrue(any(e['ph'] == 'X' for e in events), trace)
+        for words in (out, out / 'manifest.json'):
+            self.assertEqual(self.good('reproduce', words), 'reproduced: the result is equal byte for byte\n')
+
+    def test_reproduce_notices_a_difference(self):
+        out = self.top / 'out'
+        self.good('run', self.file, '--out', out)
+        manifest = json.loads((out / 'manifest.json').read_text())
+        manifest['configuration'] = manifest['configuration'].replace('seed: 5', 'seed: 6')
+        (out / 'manifest.json').write_text(json.dumps(manifest))
+        self.file.write_text(EXPERIMENT + '# changed\n')
+        done = self.stretto('reproduce', out)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn('not reproduced: the result differs\nline 6\n  was   "seed": 5,\n  now   "seed": 6,\n', done.stdout)
+        self.assertIn('small.yaml has changed since', done.stderr)
+
+    def test_reproduce_refuses_what_is_no_manifest(self):
+        self.assertIn('no such file', self.refused('reproduce', 'absent'))
+        (self.top / 'a.json').write_text('{"format": "other"}')
+        self.assertIn('a manifest says', self.refused('reproduce', 'a.json'))
+
+    def test_import_show_and_run(self):
+        (self.top / 'graph.txt').write_text(PROFILE)
+        summary = self.good('import', 'graph.txt', '--summary', '--batch', '32')
+        self.assertIn('format: pipedream\n', summary)
+        self.assertIn('32 samples a step', summary)
+        done = self.stretto('import', 'graph.txt', '--batch', '32', '--name', 'tiny')
+        self.assertEqual(done.returncode, 0)
+        self.assertIn('read: 2 layers', done.stderr)
+        self.assertEqual(json.loads(done.stdout)['name'], 'tiny')
+        written = self.stretto('import', 'graph.txt', '--batch', '32', '--name', 'tiny', '-o', 'tiny.workload.json')
+        self.assertEqual((written.returncode, written.stdout), (0, ''))
+        self.assertEqual((self.top / 'tiny.workload.json').read_text(), done.stdout)
+        self.assertIn('1 MiB', self.good('show', 'tiny.workload.json'))
+        self.good('run', self.file, '--set', 'workload={file: tiny.workload.json}')
+        self.assertIn('--batch', self.refused('import', 'graph.txt', '--batch', '0'))
+
+    def test_show_experiment(self):
+        self.assertIn('cluster.servers.count: 1, 2\n', self.good('show', self.file))
+        effective = self.good('show', self.file, '--effective', '--set', 'runs.seed=77')
+        self.assertIn('  seed: 77\n', effective)
+        (self.top / 'effective.yaml').write_text(effective)
+        self.assertEqual(self.good('show', 'effective.yaml', '--effective'), effective)
+        self.assertIn('are for experiments', self.refused('show', 'vgg_16', '--effective'))
+
+    def test_lists(self):
+        for what, line in (('policies', 'tac '), ('placements', 'greedy '), ('topologies', 'star'),
+                           ('fields', 'cluster.workers.count\n'), ('workloads', 'vgg_16\n'), ('formats', 'pipedream ')):
+            text = self.good('list', what)
+            self.assertIn(line, text)
+            self.assertLessEqual(max(map(len, text.splitlines())), 120)
+
+    def test_reader_that_goes_away_is_no_failure(self):
+        with subprocess.Popen([BINARY, 'list', 'fields'], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            process.stdout.close()
+            self.assertEqual(process.stderr.read(), b'')
+            self.assertEqual(process.wait(), 0)
+
+    def test_full_disk_is_said(self):
+        with open('/dev/full', 'w') as full:
+            done = subprocess.run([BINARY, 'list', 'fields'], stdout=full, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn('cannot write to stdout', done.stderr)
+        self.assertIn('cannot make the directory', self.refused('run', self.file, '--out', '/dev/null/out'))
+
+    # Progress shows on a terminal only, and Ctrl-C ends the run with 130 and no files.
+    def test_progress_and_interrupt(self):
+        counts = ', '.join(str(n) for n in range(1, 400))
+        parent, child = pty.openpty()
+        with os.fdopen(parent, 'rb', 0) as terminal:
+            process = subprocess.Popen([BINARY, 'run', str(self.file), '--out', 'out', '--set',
+                                        f'vary={{cluster.workers.count: [{counts}]}}'],
+                                       stdout=subprocess.DEVNULL, stderr=child, cwd=self.top)
+            os.close(child)
+            self.assertIn(b'0/1197 random', terminal.read(200))
+            process.send_signal(signal.SIGINT)
+            shown = b''
+            try:
+                while part := terminal.read(4096):
+                    shown += part
+            except OSError:
+                pass
+            self.assertEqual(process.wait(timeout=30), 130)
+            self.assertTrue(shown.endswith(b'interrupted\r\n'), shown[-80:])
+        self.assertFalse((self.top / 'out').exists())
+
+
+if __name__ == '__main__':
+    tap.main()
