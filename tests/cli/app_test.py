@@ -32,10 +32,9 @@ policies: [random, fifo, tac]
 runs: {{iterations: 4, warm_up: 1, replications: 3, seed: 5}}
 vary: {{cluster.servers.count: [1, 2]}}
 '''
-PROFILE = '''node1 -- Conv2d(3, 64) -- forward_compute_time=1.5, backward_compute_time=2.5, activation_size=8.0, parameter_size=1048576.000
-node2 -- Linear(64, 10) -- forward_compute_time=0.5, backward_compute_time=1.0, activation_size=8.0, parameter_size=4096.000
-\tnode1 -- node2
-'''
+LAYER = '{} -- forward_compute_time={}, backward_compute_time={}, activation_size=8.0, parameter_size={}\n'
+PROFILE = (LAYER.format('node1 -- Conv2d(3, 64)', 1.5, 2.5, '1048576.000') +
+           LAYER.format('node2 -- Linear(64, 10)', 0.5, 1.0, '4096.000') + '\tnode1 -- node2\n')
 RESULT_KEYS = ('policy', 'vary', 'step_time_s', 'samples_per_s', 'scaling_efficiency', 'gain_over_random',
                'gain_over_fifo', 'lower_bound_s', 'lower_bound_any_layout_s', 'gap', 'ordering_efficiency',
                'speedup_limit', 'straggler_effect', 'resources', 'verdict')
@@ -156,7 +155,8 @@ class App(unittest.TestCase):
         self.file.write_text(EXPERIMENT + '# changed\n')
         done = self.stretto('reproduce', out)
         self.assertEqual(done.returncode, 1)
-        self.assertIn('not reproduced: the result differs\nline 6\n  was   "seed": 5,\n  now   "seed": 6,\n', done.stdout)
+        self.assertIn('not reproduced: the result differs\n'
+                      'line 6\n  was   "seed": 5,\n  now   "seed": 6,\n', done.stdout)
         self.assertIn('small.yaml has changed since', done.stderr)
 
     def test_reproduce_refuses_what_is_no_manifest(self):

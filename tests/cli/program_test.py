@@ -33,9 +33,9 @@ class Usage(program.ProgramTest):
 
     def test_unknown_words_get_the_nearest(self):
         for arguments, near in ((['rnu', QUICKSTART], 'run'), (['lst', 'policies'], 'list'),
-                                (['run', QUICKSTART, '--sed', '1'], '--seed'), (['list', 'polices'], 'policies'),
+                                (['run', QUICKSTART, '--seeed', '1'], '--seed'), (['list', 'polices'], 'policies'),
                                 (['show', 'vgg16'], 'vgg_16'),
-                                (['run', QUICKSTART, '--set', 'cluster.wrkers.count=2'], 'workers')):
+                                (['run', QUICKSTART, '--set', 'cluster.wrkers.count=2'], 'cluster.workers')):
             self.assertIn(f"did you mean '{near}'", self.refused(*arguments).replace('"', "'"), arguments)
 
     def test_missing_and_superfluous_arguments(self):
@@ -139,10 +139,11 @@ class Run(program.ProgramTest):
         self.assertEqual((out / 'result.json').read_text(), self.json)
         self.assertGreater(len(list(out.iterdir())), 3)
         self.assertEqual(self.start('reproduce', 'out put').returncode, 0)
-        result = out / 'result.json'
-        result.write_text(result.read_text().replace('"n": ', '"n": 1', 1).replace('"n":', '"n":1', 1))
+        manifest = out / 'manifest.json'
+        manifest.write_text(manifest.read_text().replace('seed: 1\\n', 'seed: 9\\n'))
         changed = self.start('reproduce', 'out put')
         self.assertEqual(changed.returncode, 1, changed.stderr)
+        self.assertIn('step_time_s', changed.stdout)
 
     def test_full_disk_and_closed_pipe(self):
         with open('/dev/full', 'w') as full:

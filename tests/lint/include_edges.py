@@ -87,7 +87,8 @@ def check(root, table=None):
             place, header = f'{name}:{number}', match.group(1) or match.group(2)
             if match.group(1):
                 target = directory_of(header, edges)
-                if target is None or header not in known:
+                written = header.replace('.pb.h', '.proto')  # protoc makes the former from the latter
+                if target is None or written not in known:
                     findings.append(f'{place}: "{header}" is not a header of the project, named from its root')
                     continue
                 used.setdefault(name, set()).add(header)

@@ -76,6 +76,12 @@ class Planted(unittest.TestCase):
     def test_edges_unrooted_include(self):
         self.assert_one(self.edges('sim/engine/a.cpp', '"queue.hpp"'), 'named from its root')
 
+    def test_edges_generated_header(self):
+        root = self.tree({'sim/engine/x.proto': '', 'sim/engine/a.cpp': SPDX + '#include "sim/engine/x.pb.h"\n'})
+        self.assertEqual(include_edges.check(root, EDGES), [])
+        (root / 'sim/engine/x.proto').unlink()
+        self.assert_one(include_edges.check(root, EDGES), 'named from its root')
+
     def test_edges_yaml_outside_config(self):
         self.assert_one(self.edges('sim/engine/a.cpp', '<yaml-cpp/yaml.h>'), 'in config only')
 
