@@ -29,8 +29,8 @@ double t_quantile95(std::size_t degrees_of_freedom);
 // mean +- t * s / sqrt(n); values not empty.
 Estimate mean_interval(std::span<const double> values);
 
-// Gain of step rate of `times` over `baseline`, paired by replication (equal lengths, not empty, all > 0; a single value
-// on one side stands for a deterministic run, equal in every replication of the other side):
+// Gain of step rate of `times` over `baseline`, paired by replication (equal lengths, not empty, all > 0; a single
+// value on one side stands for a deterministic run, equal in every replication of the other side):
 //   R = mean(b) / mean(t),  gain = R - 1,
 //   half width = t_{n-1} * s_d / (sqrt(n) * mean(t)),  s_d = sample deviation of d_i = b_i - R * t_i.
 // The delta method for a ratio of paired means (Cochran, Sampling Techniques, 3rd ed. 1977, chapter 6): noise that hits

@@ -28,7 +28,8 @@ TEST(Json, WholeAnswer) {
     {
       "policy": "fifo",
       "vary": {"cluster.servers.count": "2"},
-      "step_time_s": {"mean": 1.3, "ci95_low": 1.3, "ci95_high": 1.3, "min": 1.3, "max": 1.3, "n": 5, "steps": 100, "trend": 0},
+      "step_time_s": {"mean": 1.3, "ci95_low": 1.3, "ci95_high": 1.3, "min": 1.3, "max": 1.3, "n": 5,)JSON"
+                       R"JSON( "steps": 100, "trend": 0},
       "samples_per_s": 196.9230769230769,
       "scaling_efficiency": 0.75,
       "gain_over_random": 0.153846,
@@ -54,8 +55,10 @@ TEST(Json, WholeAnswer) {
         {"name": "server 0", "bytes": 419430400, "transfers": 20, "largest": "fc6", "largest_bytes": 411041792},
         {"name": "server 1", "bytes": 134217728, "transfers": 12, "largest": "fc7", "largest_bytes": 67108864}
       ],
-      "pull_waits_s": {"sender_not_ready": 0.25, "turn": 1.5, "service": 0, "wire_queue": 0.125, "wire_own": 1, "wire_shared": 0.5},
-      "push_waits_s": {"sender_not_ready": 0, "turn": 0, "service": 0, "wire_queue": 0, "wire_own": 0.75, "wire_shared": 0},
+      "pull_waits_s": {"sender_not_ready": 0.25, "turn": 1.5, "service": 0, "wire_queue": 0.125,)JSON"
+                       R"JSON( "wire_own": 1, "wire_shared": 0.5},
+      "push_waits_s": {"sender_not_ready": 0, "turn": 0, "service": 0, "wire_queue": 0,)JSON"
+                       R"JSON( "wire_own": 0.75, "wire_shared": 0},
       "what_if": [
         {"change": "server NICs 2x faster", "kind": "hardware", "gain": 0.22},
         {"change": "fc6 split over the servers", "kind": "layout", "gain": 0.31}
