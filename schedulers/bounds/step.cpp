@@ -61,7 +61,8 @@ void add_barrier(Best& best, const Stage& stage, std::size_t servers) {
   }
 }
 
-// Nothing is pushed, so workers go on by themselves: the mean over workers of each one's own bound.
+// Nothing is pushed, so workers go on by themselves, each measured over a time of its own: the mean over workers of each
+// one's own bound. A server's load holds for a time that all share, so not here.
 void add_independent(Best& best, const Stage& stage) {
   std::vector<Part> parts;
   for (std::size_t k = 0; k < stage.kinds().size(); ++k) parts.push_back(stage.pulls_of_worker(k, false));
@@ -78,11 +79,10 @@ Bound bound_of(const graph::Graph& graph, const cluster::Cluster& cluster, const
   const Stage stage(graph, cluster, layout, training, sliced);
   const auto servers = cluster.servers.size();
   Best best;
-  if (barrier) {
+  if (barrier || (!stage.updates() && stage.workers() == 1)) {
     add_loads(best, stage, servers);
     add_barrier(best, stage, servers);
   } else if (!stage.updates()) {
-    for (std::size_t s = 0; s < servers; ++s) best.offer(stage.load_of_server(s), "load bound");
     add_independent(best, stage);
   } else {
     add_loads(best, stage, servers);
