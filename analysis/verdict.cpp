@@ -19,10 +19,15 @@ namespace {
 
 constexpr double kFull = 0.9;         // a resource used this much has nothing left to give
 constexpr double kNoticeable = 0.01;  // gains below this are not worth an action
+constexpr double kAtBound = 0.0005;   // a gap that prints as 0.0 %
 constexpr double kHeavy = 1.1;        // a server with this multiple of the mean load is called the heaviest
 constexpr std::size_t kChangesListed = 2;
 constexpr double kStraggle = 0.1;  // waiting for the last worker is worth a sentence from here on
 constexpr double kDrift = 0.05;    // trend of a run that has not settled
+
+constexpr std::array kKinds{ResourceKind::Device,       ResourceKind::WorkerNicUp,   ResourceKind::WorkerNicDown,
+                            ResourceKind::ServerNicUp,  ResourceKind::ServerNicDown, ResourceKind::ServerThreads,
+                            ResourceKind::WorkerThreads};
 
 bool is_server(ResourceKind kind) {
   return kind == ResourceKind::ServerNicUp || kind == ResourceKind::ServerNicDown ||
@@ -49,7 +54,11 @@ const char* plural(ResourceKind kind) {
   return "resources are full";
 }
 
-std::string whole_percent(double fraction) { return fmt::format("{:.0f} %", fraction * 100); }
+// Without decimals, but nothing below 100 % is rounded up to it.
+std::string whole_percent(double fraction) {
+  return fraction >= 0.995 && fraction < 1 ? percent(std::min(fraction, 0.999))
+                                           : fmt::format("{:.0f} %", fraction * 100);
+}
 
 std::vector<const ResourceUse*> of_kind(const PolicyResult& result, ResourceKind kind) {
   std::vector<const ResourceUse*> found;
@@ -129,15 +138,36 @@ std::string cause_sentence(const PolicyResult& result, ResourceKind kind) {
   return "";
 }
 
+const ResourceUse* busiest_of(const std::vector<const ResourceUse*>& group) {
+  const auto most = std::max_element(group.begin(), group.end(),
+                                     [](const auto* a, const auto* b) { return a->utilisation < b->utilisation; });
+  return most == group.end() ? nullptr : *most;
+}
+
+// Other kinds of resources that are full too: then no single one is the cause.
+std::string also_full(const PolicyResult& result, ResourceKind named) {
+  std::vector<std::string> others;
+  for (const ResourceKind kind : kKinds) {
+    const ResourceUse* most = busiest_of(of_kind(result, kind));
+    if (kind != named && most != nullptr && most->utilisation >= kFull)
+      others.push_back(fmt::format("{} ({})", escape_control(most->name), whole_percent(most->utilisation)));
+  }
+  if (others.empty()) return "";
+  std::string text = others.size() == 1 ? " So is " : " So are ";
+  for (std::size_t i = 0; i < others.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == others.size() ? " and " : ", ") + others[i];
+  return text + ".";
+}
+
 std::string full_sentence(const PolicyResult& result, const ResourceUse& busiest) {
   const auto group = of_kind(result, busiest.kind);
   double least = busiest.utilisation;
   for (const ResourceUse* r : group) least = std::min(least, r->utilisation);
   if (group.size() > 1 && least >= kFull) {
-    const std::string low = fmt::format("{:.0f}", least * 100);
-    const std::string high = fmt::format("{:.0f}", busiest.utilisation * 100);
-    return fmt::format("All {} {} {} % of the step.", group.size(), plural(busiest.kind),
-                       low == high ? low : low + "-" + high);
+    const std::string low = whole_percent(least);
+    const std::string high = whole_percent(busiest.utilisation);
+    return fmt::format("All {} {} {} of the step.", group.size(), plural(busiest.kind),
+                       low == high ? low : low + " to " + high);
   }
   const bool busy = busiest.kind == ResourceKind::Device || busiest.kind == ResourceKind::ServerThreads ||
                     busiest.kind == ResourceKind::WorkerThreads;
@@ -153,7 +183,8 @@ std::string make_up(const PolicyResult& result) {
   const ResourceUse& busiest =
       *std::max_element(result.resources.begin(), result.resources.end(),
                         [](const ResourceUse& a, const ResourceUse& b) { return a.utilisation < b.utilisation; });
-  if (busiest.utilisation >= kFull) return full_sentence(result, busiest) + cause_sentence(result, busiest.kind);
+  if (busiest.utilisation >= kFull)
+    return full_sentence(result, busiest) + also_full(result, busiest.kind) + cause_sentence(result, busiest.kind);
 
   double compute = 0;
   for (const ResourceUse* r : of_kind(result, ResourceKind::Device)) compute = std::max(compute, r->utilisation);
@@ -219,6 +250,7 @@ std::string order_sentence(const PolicyResult& result, std::span<const PolicyRes
   std::string limit;
   if (result.gap.value) {
     const std::string bound = result.lower_bound_name.empty() ? "lower bound" : escape_control(result.lower_bound_name);
+    if (*result.gap.value < kAtBound) return fmt::format(" Another order cannot help: the step is at the {}.", bound);
     if (*result.gap.value < kNoticeable)
       return fmt::format(" Another order cannot help: the step is within {} of the {}.",
                          percent(std::max(0.0, *result.gap.value)), bound);

@@ -60,7 +60,7 @@ TEST(Verdict, BalancedServersThatAreAllFull) {
   r.resources[2].utilisation = 0.93;
   r.servers[0].bytes = r.servers[1].bytes = 264 * kMiB;
   const std::string v = alone(r);
-  EXPECT_SAYS(v, "All 2 server NICs (up) are full 93-97 % of the step.");
+  EXPECT_SAYS(v, "All 2 server NICs (up) are full 93 % to 97 % of the step.");
   EXPECT_SAYS(v, "The 2 servers hold about the same, 264 MiB at most.");
   EXPECT_SILENT(v, "heaviest");
 }
@@ -102,6 +102,26 @@ TEST(Verdict, ComputeBound) {
   EXPECT_SAYS(v, "All 2 devices are busy 98 % of the step.");
   EXPECT_SAYS(v, "No order of this layout can gain more than 2.0 % (lower bound).");
   EXPECT_SILENT(v, "server");
+}
+
+TEST(Verdict, SeveralThatAreFull) {
+  PolicyResult r = greedy_vgg();
+  r.resources = {{"worker 0 device", ResourceKind::Device, 0.9981, 0},
+                 {"worker 0 NIC down", ResourceKind::WorkerNicDown, 0.9982, 0},
+                 {"server 0 NIC up", ResourceKind::ServerNicUp, 0.9, 0}};
+  r.gap.value = 0.0001;
+  r.lower_bound_name = "tail bounds of worker 0";
+  const std::string v = alone(r);
+  EXPECT_SAYS(v,
+              "worker 0 NIC down is full 99.8 % of the step. So are worker 0 device (99.8 %) and server 0 NIC up "
+              "(90 %). Every worker must move all 528 MiB, wherever they live.");
+  EXPECT_SAYS(v, "Another order cannot help: the step is at the tail bounds of worker 0.");
+  r.resources[0].utilisation = 0.5;
+  EXPECT_SAYS(alone(r), "So is server 0 NIC up (90 %).");
+  r.resources[1].utilisation = 1;
+  EXPECT_SAYS(alone(r), "is full 100 % of the step");
+  r.resources[1].utilisation = 0.99999;
+  EXPECT_SAYS(alone(r), "is full 99.9 % of the step");
 }
 
 TEST(Verdict, OneSlowWorkerIsNamed) {
