@@ -216,7 +216,7 @@ std::vector<Point> read_points(Reader& reader, config::Loader& loader, const Nod
   return points;
 }
 
-// By place; files in the order of their first finding.
+// By place, each once; files in the order of their first finding.
 void sort_findings(std::vector<Diagnostic>& diagnostics) {
   std::vector<std::string> files;
   for (const Diagnostic& d : diagnostics)
@@ -226,6 +226,8 @@ void sort_findings(std::vector<Diagnostic>& diagnostics) {
   };
   std::stable_sort(diagnostics.begin(), diagnostics.end(),
                    [&](const Diagnostic& a, const Diagnostic& b) { return rank(a) < rank(b); });
+  const auto same = [](const Diagnostic& a, const Diagnostic& b) { return render(a) == render(b); };
+  diagnostics.erase(std::unique(diagnostics.begin(), diagnostics.end(), same), diagnostics.end());
 }
 
 Experiment load_tree(config::Loader& loader, Node raw, const std::vector<std::string>& overrides,
