@@ -35,7 +35,12 @@ struct Layout {
 //   Unordered  when ready; those ready together in one random permutation per worker and iteration
 //   Strict     by rank; waits for every lower rank of the channel to be handed over, ready or not
 //   Priority   the least ready rank, never waits
-enum class Discipline : std::uint8_t { Free, Unordered, Strict, Priority };
+//   Credit     as Priority while credit is left; a message takes its bytes, which come back one latency after its
+//              arrival (so it overshoots by up to one message). One credit per worker and direction, over all servers
+//   Window     not before the message `window` ranks before it on the same channel has arrived and the sender knows (one
+//              latency later); those that may go together go in random order (what an unmodified TensorFlow enforces)
+//   ChainWindow  as Window, and not before the message of the rank before it has been handed over
+enum class Discipline : std::uint8_t { Free, Unordered, Strict, Priority, Credit, Window, ChainWindow };
 
 inline constexpr std::uint32_t kUnranked = std::numeric_limits<std::uint32_t>::max();
 
@@ -44,6 +49,8 @@ struct DirectionOrder {
   // Per transfer of the layout (global; renumbered per channel when compiled); kUnranked passes freely.
   // Empty for Free and Unordered.
   std::vector<std::uint32_t> rank;
+  Bytes credit;              // Credit only, > 0
+  std::uint32_t window = 0;  // Window and ChainWindow only, > 0
 };
 
 struct Order {

@@ -224,19 +224,51 @@ class Compiler {
   ActivityId step_end_;
 };
 
+channel::HandOver hand_over(plan::Discipline discipline) {
+  switch (discipline) {
+    case plan::Discipline::Free:
+      return channel::HandOver::Free;
+    case plan::Discipline::Unordered:
+      return channel::HandOver::Unordered;
+    case plan::Discipline::Strict:
+      return channel::HandOver::Strict;
+    case plan::Discipline::Priority:
+      return channel::HandOver::Priority;
+    case plan::Discipline::Credit:
+      return channel::HandOver::Credit;
+    case plan::Discipline::Window:
+      return channel::HandOver::Window;
+    case plan::Discipline::ChainWindow:
+      return channel::HandOver::ChainWindow;
+  }
+  STRETTO_ASSERT(false, "discipline {}", static_cast<int>(discipline));
+  return channel::HandOver::Free;
+}
+
 void compile_direction(const Compiled& compiled, const std::vector<ActivityId>& messages,
                        const plan::DirectionOrder& order, program::OrderTable& table) {
   const auto& activities = compiled.program.activities;
-  channel::HandOver rule = channel::HandOver::Free;
-  switch (order.discipline) {
-    case plan::Discipline::Free: break;
-    case plan::Discipline::Unordered: rule = channel::HandOver::Unordered; break;
-    case plan::Discipline::Strict: rule = channel::HandOver::Strict; break;
-    case plan::Discipline::Priority: rule = channel::HandOver::Priority; break;
-  }
+  const channel::HandOver rule = hand_over(order.discipline);
   if (rule == channel::HandOver::Free) return;
-  for (const ActivityId m : messages)
-    if (m.valid()) table.discipline[activities[m.index()].where] = rule;
+  const bool windowed = rule == channel::HandOver::Window || rule == channel::HandOver::ChainWindow;
+  STRETTO_ASSERT(!windowed || order.window > 0, "window {}", order.window);
+  STRETTO_ASSERT(rule != channel::HandOver::Credit || order.credit > Bytes(), "credit {}", order.credit.count());
+  for (std::uint32_t w = 0; w < compiled.workers; ++w) {
+    std::uint32_t leader = program::kPassFreely;
+    for (std::uint32_t t = 0; t < compiled.transfers; ++t) {
+      const ActivityId m = messages[w * compiled.transfers + t];
+      if (!m.valid()) continue;
+      const std::uint32_t c = activities[m.index()].where;
+      leader = std::min(leader, c);
+      table.discipline[c] = rule;
+      table.window[c] = order.window;
+      table.leader[c] = leader;
+      table.credit[c] = order.credit.count();
+    }
+    for (std::uint32_t t = 0; t < compiled.transfers; ++t)
+      if (const ActivityId m = messages[w * compiled.transfers + t]; m.valid())
+        table.leader[activities[m.index()].where] = leader;
+  }
   if (rule == channel::HandOver::Unordered) return;
   STRETTO_ASSERT(order.rank.size() == compiled.transfers, "{} ranks for {} transfers", order.rank.size(),
                  compiled.transfers);
@@ -246,10 +278,14 @@ void compile_direction(const Compiled& compiled, const std::vector<ActivityId>& 
   std::sort(by_rank.begin(), by_rank.end(), [&](std::uint32_t a, std::uint32_t b) {
     return order.rank[a] != order.rank[b] ? order.rank[a] < order.rank[b] : a < b;
   });
+  // Priority and Credit compare ranks over channels (Credit) and need no dense places.
+  const bool dense = rule != channel::HandOver::Priority && rule != channel::HandOver::Credit;
   for (std::uint32_t w = 0; w < compiled.workers; ++w)
     for (const std::uint32_t t : by_rank) {
       const ActivityId m = messages[w * compiled.transfers + t];
-      if (m.valid()) table.rank[m.index()] = table.ranked[activities[m.index()].where]++;
+      if (!m.valid()) continue;
+      const std::uint32_t place = table.ranked[activities[m.index()].where]++;
+      table.rank[m.index()] = dense ? place : order.rank[t];
     }
 }
 
@@ -268,6 +304,9 @@ program::OrderTable compile_order(const Compiled& compiled, const plan::Layout& 
   table.stream = stream;
   table.discipline.assign(compiled.program.channels.size(), channel::HandOver::Free);
   table.ranked.assign(compiled.program.channels.size(), 0);
+  table.window.assign(compiled.program.channels.size(), 0);
+  table.leader.assign(compiled.program.channels.size(), 0);
+  table.credit.assign(compiled.program.channels.size(), 0);
   table.rank.assign(compiled.program.size(), program::kPassFreely);
   compile_direction(compiled, compiled.pull, order.pull, table);
   compile_direction(compiled, compiled.push, order.push, table);

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "sim/base/units.hpp"
@@ -40,9 +41,10 @@ struct Channel {
 };
 
 // How ready messages are handed over; see plan::Discipline for the meanings.
-enum class HandOver : std::uint8_t { Free, Unordered, Strict, Priority };
+enum class HandOver : std::uint8_t { Free, Unordered, Strict, Priority, Credit, Window, ChainWindow };
 
-// Messages that wait for their turn. Least (key, activity) first; Strict releases only the key that is next.
+// Messages that wait for their turn. Least (key, activity) first; Strict and ChainWindow release only the key that is
+// next.
 class TurnQueue {
  public:
   struct Item {
@@ -55,7 +57,8 @@ class TurnQueue {
   }
   // The message that may be handed over now, if any.
   bool pop(HandOver rule, std::uint32_t& activity) {
-    if (items_.empty() || (rule == HandOver::Strict && items_.front().key != next_)) return false;
+    const bool in_turn = rule == HandOver::Strict || rule == HandOver::ChainWindow;
+    if (items_.empty() || (in_turn && items_.front().key != next_)) return false;
     activity = items_.front().activity;
     std::pop_heap(items_.begin(), items_.end(), later);
     items_.pop_back();
@@ -63,6 +66,8 @@ class TurnQueue {
     return true;
   }
   std::uint64_t next() const { return next_; }
+  std::uint32_t first() const { return items_.front().activity; }
+  bool empty() const { return items_.empty(); }
   const std::vector<Item>& waiting() const { return items_; }
   void reset() {
     items_.clear();
@@ -73,6 +78,35 @@ class TurnQueue {
   static bool later(const Item& a, const Item& b) { return a.key != b.key ? a.key > b.key : a.activity > b.activity; }
   std::vector<Item> items_;
   std::uint64_t next_ = 0;  // messages handed over so far
+};
+
+// Window rules: a message may go once the one `window` places before it on its channel has arrived, in the same
+// iteration, and the sender knows. Messages that may not go yet are held, one at most per place.
+class WindowState {
+ public:
+  static constexpr std::uint32_t kNobody = 0xFFFFFFFFU;
+  void reset(std::uint32_t ranked, std::uint32_t window) {
+    window_ = window;
+    known_.assign(window == 0 ? 0 : ranked, 0);
+    held_.assign(known_.size(), kNobody);
+  }
+  bool open(std::uint32_t place, std::uint32_t iteration) const {
+    return place < window_ || known_[place - window_] > iteration;
+  }
+  void hold(std::uint32_t place, std::uint32_t activity) { held_[place] = activity; }
+  // The sender learns that the message at `place` has arrived; the message that it held back, or kNobody.
+  std::uint32_t arrived(std::uint32_t place) {
+    ++known_[place];
+    const std::size_t next = static_cast<std::size_t>(place) + window_;
+    return next < held_.size() ? std::exchange(held_[next], kNobody) : kNobody;
+  }
+  const std::vector<std::uint32_t>& held() const { return held_; }
+  std::uint32_t window() const { return window_; }
+
+ private:
+  std::uint32_t window_ = 0;
+  std::vector<std::uint32_t> known_;  // arrivals that the sender knows of, by place
+  std::vector<std::uint32_t> held_;
 };
 
 // Messages between sender service and the wire, first in, first out.
@@ -105,6 +139,8 @@ class WireQueue {
 // Mutable state of one channel; plain value.
 struct ChannelState {
   TurnQueue turns;
+  WindowState window;
+  std::int64_t credit = 0;  // bytes that may still go; of the channel that leads its group
   WireQueue wire;
   std::uint32_t moving = 0;
   bool in_dispatch = false;

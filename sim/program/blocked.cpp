@@ -27,8 +27,11 @@ std::vector<Blocked> Simulation::blocked(std::size_t limit) const {
     b.wait = wait;
     all.push_back(std::move(b));
   };
-  for (const channel::ChannelState& c : channels_)
+  for (const channel::ChannelState& c : channels_) {
     for (const auto& item : c.turns.waiting()) add(item.activity, Blocked::Wait::Turn);
+    for (const std::uint32_t a : c.window.held())
+      if (a != channel::WindowState::kNobody) add(a, Blocked::Wait::Turn);
+  }
   for (std::uint32_t a = 0; a < n; ++a) {
     if (done_[a] >= iterations_ || open_[2 * a + (done_[a] & 1U)] == 0) continue;
     add(a, Blocked::Wait::Predecessors);
@@ -50,6 +53,11 @@ std::vector<Blocked> Simulation::blocked(std::size_t limit) const {
   for (std::uint32_t a = 0; a < n && !order_->ranked.empty(); ++a) {
     const Activity& activity = program_->activities[a];
     if (activity.kind != Kind::Message || order_->rank[a] == kPassFreely) continue;
+    // Held back by the message `window` places before it.
+    const channel::WindowState& window = channels_[activity.where].window;
+    if (const std::size_t next = order_->rank[a] + std::size_t{window.window()};
+        window.window() > 0 && next < window.held().size() && window.held()[next] != channel::WindowState::kNobody)
+      waits.emplace_back(entry[window.held()[next]], a);
     const channel::TurnQueue& turns = channels_[activity.where].turns;
     const std::uint32_t ranked = order_->ranked[activity.where];
     if (ranked == 0 || order_->rank[a] != turns.next() % ranked) continue;

@@ -15,11 +15,17 @@ inline constexpr std::uint32_t kPassFreely = std::numeric_limits<std::uint32_t>:
 struct OrderTable {
   // Per channel; empty = all Free.
   std::vector<channel::HandOver> discipline;
-  // Per activity; empty = nothing ranked. Messages: place in the channel's order (Strict: dense from 0; Priority: any),
+  // Per activity; empty = nothing ranked. Messages: place in the channel's order (Strict, windows: dense from 0; Priority, Credit: any),
   // kPassFreely for messages outside the order. Computes on a pool of rule Priority: rank.
   std::vector<std::uint32_t> rank;
-  // Per channel: number of ranked messages (Strict). May be empty if no channel is Strict.
+  // Per channel: number of ranked messages (Strict, windows). May be empty if no channel needs it.
   std::vector<std::uint32_t> ranked;
+  // Per channel, only needed if some channel has the rule. Window, ChainWindow: places, > 0.
+  std::vector<std::uint32_t> window;
+  // Credit: the channel whose queue and credit this channel shares (itself: leads), and the leader's bytes of credit. A
+  // message goes while credit is left, then takes its bytes; they come back one latency after its arrival.
+  std::vector<std::uint32_t> leader;
+  std::vector<std::int64_t> credit;
   // Stream of the draws of Unordered channels and Random pools.
   std::uint64_t stream = 0;
 };

@@ -51,7 +51,13 @@ void Simulation::reset(const OrderTable& order, std::uint32_t iterations) {
     pools_[p].reset();
     pools_[p].units = program_->pools[p].units;
   }
-  for (ChannelState& c : channels_) c.reset();
+  for (std::size_t c = 0; c < channels_.size(); ++c) {
+    channels_[c].reset();
+    const HandOver rule = order.discipline.empty() ? HandOver::Free : order.discipline[c];
+    if (rule == HandOver::Window || rule == HandOver::ChainWindow)
+      channels_[c].window.reset(order.ranked[c], order.window[c]);
+    if (rule == HandOver::Credit) channels_[c].credit = order.credit[c];
+  }
   done_.assign(done_.size(), 0);
   for (auto& times : marker_times_) times.clear();
   marker_passes_.assign(iterations, 0);
@@ -198,7 +204,10 @@ void Simulation::dispatch() {
     c.in_dispatch = false;
     const HandOver rule = order_->discipline[channel_dispatch_[i]];
     std::uint32_t activity;
-    while (c.turns.pop(rule, activity)) hand_over(activity);
+    while (may_go(c, rule) && c.turns.pop(rule, activity)) {
+      if (rule == HandOver::Credit) c.credit -= program_->activities[activity].amount;
+      hand_over(activity);
+    }
   }
   channel_dispatch_.clear();
   for (std::size_t i = 0; i < pool_dispatch_.size(); ++i) {
@@ -213,33 +222,93 @@ void Simulation::dispatch() {
   pool_dispatch_.clear();
 }
 
+// What a channel's rule asks for beyond the order of its queue.
+bool Simulation::may_go(const ChannelState& c, HandOver rule) const {
+  if (rule == HandOver::Credit) return c.credit > 0;
+  if (rule != HandOver::ChainWindow || c.turns.empty()) return true;
+  const std::uint32_t first = c.turns.first();
+  return c.window.open(order_->rank[first], done_[first]);
+}
+
+void Simulation::queue_turn(std::uint32_t c, std::uint64_t key, std::uint32_t a) {
+  channels_[c].turns.push({key, a});
+  ask_for_turn(c);
+}
+
+void Simulation::ask_for_turn(std::uint32_t c) {
+  if (channels_[c].in_dispatch) return;
+  channels_[c].in_dispatch = true;
+  channel_dispatch_.push_back(c);
+}
+
 void Simulation::message_ready(std::uint32_t a) {
   const std::uint32_t c = program_->activities[a].where;
   const HandOver rule = order_->discipline.empty() ? HandOver::Free : order_->discipline[c];
   const std::uint32_t rank = order_->rank.empty() ? kPassFreely : order_->rank[a];
-  std::uint64_t key = 0;
+  if (rule == HandOver::Free || (rule != HandOver::Unordered && rank == kPassFreely)) {
+    hand_over(a);
+    return;
+  }
+  const std::uint64_t iteration = done_[a];
   switch (rule) {
     case HandOver::Free:
-      hand_over(a);
-      return;
+      break;
     case HandOver::Unordered:
-      key = (static_cast<std::uint64_t>(done_[a]) << 40) | (hash_draw(order_->stream, done_[a], a) >> 24);
+      queue_turn(c, random_key(a), a);
       break;
     case HandOver::Strict:
+    case HandOver::ChainWindow:
+      queue_turn(c, iteration * order_->ranked[c] + rank, a);
+      break;
     case HandOver::Priority:
-      if (rank == kPassFreely) {
-        hand_over(a);
-        return;
-      }
-      key = rule == HandOver::Strict ? static_cast<std::uint64_t>(done_[a]) * order_->ranked[c] + rank
-                                     : (static_cast<std::uint64_t>(done_[a]) << 32) | rank;
+      queue_turn(c, (iteration << 32) | rank, a);
+      break;
+    case HandOver::Credit:
+      queue_turn(order_->leader[c], (iteration << 32) | rank, a);
+      break;
+    case HandOver::Window:
+      if (channels_[c].window.open(rank, done_[a]))
+        queue_turn(c, random_key(a), a);
+      else
+        channels_[c].window.hold(rank, a);
       break;
   }
-  ChannelState& state = channels_[c];
-  state.turns.push({key, a});
-  if (!state.in_dispatch) {
-    state.in_dispatch = true;
-    channel_dispatch_.push_back(c);
+}
+
+// Messages that may go at the same instant go in random order, fresh in each iteration.
+std::uint64_t Simulation::random_key(std::uint32_t a) const {
+  return (static_cast<std::uint64_t>(done_[a]) << 40) | (hash_draw(order_->stream, done_[a], a) >> 24);
+}
+
+// A delivered message: its sender learns of it one latency later where the rule depends on it.
+void Simulation::deliver(std::uint32_t a) {
+  complete(a);
+  if (order_->discipline.empty()) return;
+  const std::uint32_t c = program_->activities[a].where;
+  const HandOver rule = order_->discipline[c];
+  if (rule != HandOver::Credit && rule != HandOver::Window && rule != HandOver::ChainWindow) return;
+  if (order_->rank[a] == kPassFreely) return;
+  queue_.push(now_ + program_->channels[c].latency, Phase::Begin, kNotice, a);
+}
+
+void Simulation::notice(std::uint32_t a) {
+  const std::uint32_t c = program_->activities[a].where;
+  switch (order_->discipline[c]) {
+    case HandOver::Credit:
+      channels_[order_->leader[c]].credit += program_->activities[a].amount;
+      ask_for_turn(order_->leader[c]);
+      break;
+    case HandOver::Window:
+      if (const std::uint32_t held = channels_[c].window.arrived(order_->rank[a]);
+          held != channel::WindowState::kNobody)
+        queue_turn(c, random_key(held), held);
+      break;
+    case HandOver::ChainWindow:
+      channels_[c].window.arrived(order_->rank[a]);
+      ask_for_turn(c);
+      break;
+    default:
+      STRETTO_ASSERT(false, "notice of activity {} on channel {}", a, c);
   }
 }
 
@@ -302,7 +371,7 @@ void Simulation::arrived(std::uint32_t a) {
     try_move(c);
   }
   if (channel.receive.pool == channel::kNoPool) {
-    complete(a);
+    deliver(a);
     return;
   }
   submit(channel.receive.pool,
@@ -326,13 +395,16 @@ void Simulation::handle(const engine::Event& event) {
       break;
     case kReceiveEnd:
       release(program_->channels[program_->activities[a].where].receive.pool);
-      complete(a);
+      deliver(a);
       break;
     case kDelayEnd:
       complete(a);
       break;
     case kMove:
       move(a);
+      break;
+    case kNotice:
+      notice(a);
       break;
     case kWake:
       channels_[a].wake_pending = false;

@@ -72,7 +72,7 @@ class Simulation {
   std::vector<Blocked> blocked(std::size_t limit) const;
 
  private:
-  enum EventKind : std::uint32_t { kComputeEnd, kSendEnd, kReceiveEnd, kDelayEnd, kMove, kWake };
+  enum EventKind : std::uint32_t { kComputeEnd, kSendEnd, kReceiveEnd, kDelayEnd, kMove, kWake, kNotice };
 
   bool instant();
   void handle(const engine::Event& event);
@@ -82,6 +82,12 @@ class Simulation {
   void submit(std::uint32_t pool, const resource::Job& job);
   void dispatch();
   void message_ready(std::uint32_t activity);
+  bool may_go(const channel::ChannelState& state, channel::HandOver rule) const;
+  void queue_turn(std::uint32_t channel, std::uint64_t key, std::uint32_t activity);
+  void ask_for_turn(std::uint32_t channel);
+  std::uint64_t random_key(std::uint32_t activity) const;
+  void deliver(std::uint32_t activity);
+  void notice(std::uint32_t activity);
   void hand_over(std::uint32_t activity);
   void enter_wire(std::uint32_t activity);
   void try_move(std::uint32_t channel);
