@@ -26,6 +26,7 @@ void FifoNetwork::reset() {
   link_free_.assign(wires_->links.size(), Time());
   cap_free_.assign(wires_->routes.size(), Time());
   carried_.assign(wires_->links.size(), 0);
+  factor_.assign(wires_->links.size(), 1.0);
   messages_.clear();
   free_messages_.clear();
   chunks_.clear();
@@ -43,7 +44,9 @@ void FifoNetwork::enter(Time now, std::uint32_t index) {
     end = cap_free_[r];
   } else if (static_cast<std::uint32_t>(chunk.hop) < route.count) {
     const std::uint32_t l = wires_->path(RouteId(r))[static_cast<std::size_t>(chunk.hop)].index();
-    link_free_[l] = std::max(now, link_free_[l]) + transfer_duration(Bytes(chunk.bytes), wires_->links[l].capacity);
+    const Bandwidth capacity = wires_->links[l].capacity;
+    link_free_[l] = std::max(now, link_free_[l]) +
+                    transfer_duration(Bytes(chunk.bytes), factor_[l] == 1 ? capacity : capacity.scaled(factor_[l]));
     end = link_free_[l];
   }
   events_.push(end, engine::Phase::Finish, 0, index);

@@ -24,6 +24,8 @@ class FifoNetwork {
   FifoNetwork(const Wires& wires, Bytes chunk);
   void reset();
   void start(Time now, RouteId route, Bytes bytes, std::uint32_t token);
+  // Chunks that queue at the link from now on take 1 / `factor` of their time.
+  void set_capacity(LinkId link, double factor) { factor_[link.index()] = factor; }
   Time next() const { return events_.next(); }
   void finish(Time now, std::vector<std::uint32_t>& tokens);
   void solve(Time) {}
@@ -50,6 +52,7 @@ class FifoNetwork {
   std::vector<Time> link_free_;
   std::vector<Time> cap_free_;
   std::vector<std::int64_t> carried_;
+  std::vector<double> factor_;  // of each link's capacity
   std::vector<Message> messages_;
   std::vector<std::uint32_t> free_messages_;
   std::vector<Chunk> chunks_;

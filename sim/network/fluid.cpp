@@ -28,7 +28,6 @@ constexpr auto kLaterEnd = [](const auto& a, const auto& b) {
 FluidNetwork::FluidNetwork(const Wires& wires) {
   real_links_ = static_cast<std::uint32_t>(wires.links.size());
   links_.resize(real_links_);
-  for (std::uint32_t l = 0; l < real_links_; ++l) links_[l].capacity = wires.links[l].capacity.bytes_per_ps();
   std::map<std::int64_t, std::uint32_t> cap_links;
   classes_.resize(wires.routes.size());
   first_.push_back(0);
@@ -54,6 +53,7 @@ FluidNetwork::FluidNetwork(const Wires& wires) {
 void FluidNetwork::reset() {
   for (std::size_t l = 0; l < links_.size(); ++l) {
     LinkState& link = links_[l];
+    if (l < real_links_) link.capacity = wires_->links[l].capacity.bytes_per_ps();
     link.level = link.committed_level = l < real_links_ ? kInfinity : link.capacity;
     link.clock = link.sum = 0;
     link.since = Time();
@@ -466,6 +466,11 @@ void FluidNetwork::solve(Time now) {
   worklist_.clear();
   worklist_head_ = 0;
   if (!moved_.empty() || !changed_.empty()) commit(now);
+}
+
+void FluidNetwork::set_capacity(LinkId link, double factor) {
+  links_[link.index()].capacity = wires_->links[link.index()].capacity.bytes_per_ps() * factor;
+  mark(link.index());
 }
 
 double FluidNetwork::rate(RouteId route) const {

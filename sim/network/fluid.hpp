@@ -48,6 +48,9 @@ class FluidNetwork {
   // Shares the links anew if anything started or ended since the last call.
   void solve(Time now);
 
+  // From now on the link has `factor` > 0 times its capacity in the wires; rates follow with the next solve().
+  void set_capacity(LinkId link, double factor);
+
   // Bytes per picosecond of each flow of the route, 0 if it has none.
   double rate(RouteId route) const;
   std::uint32_t flows(RouteId route) const { return classes_[route.index()].flows; }

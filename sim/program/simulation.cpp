@@ -33,13 +33,14 @@ Simulation::Simulation(const StepProgram& program, const OrderTable& order, std:
   reset(order, iterations);
 }
 
-void Simulation::reset(const OrderTable& order, std::uint32_t iterations) {
+void Simulation::reset(const OrderTable& order, std::uint32_t iterations, const Variation* variation) {
   STRETTO_ASSERT(iterations > 0, "no iteration to run");
   STRETTO_ASSERT(order.discipline.empty() || order.discipline.size() == program_->channels.size(),
                  "order of {} channels for {}", order.discipline.size(), program_->channels.size());
   STRETTO_ASSERT(order.rank.empty() || order.rank.size() == program_->size(), "ranks of {} activities for {}",
                  order.rank.size(), program_->size());
   order_ = &order;
+  variation_ = variation;
   iterations_ = iterations;
   now_ = Time();
   queue_.clear();
@@ -68,6 +69,8 @@ void Simulation::reset(const OrderTable& order, std::uint32_t iterations) {
   completed_head_ = 0;
   early_.clear();
   late_arrivals_ = finished_ = 0;
+  for (std::size_t k = 0; variation != nullptr && k < variation->links.size(); ++k)
+    queue_.push(variation->links[k].at, Phase::Begin, kLinkChange, static_cast<std::uint32_t>(k));
   const std::uint32_t n = program_->size();
   open_.resize(2 * static_cast<std::size_t>(n));
   for (std::uint32_t a = 0; a < n; ++a) {
@@ -214,9 +217,14 @@ void Simulation::dispatch() {
     resource::Pool& p = pools_[pool_dispatch_[i]];
     p.in_dispatch = false;
     while (p.can_start()) {
-      const resource::Job job = p.start();
+      const resource::Job& next = p.next();
+      Duration duration = next.duration;
+      if (variation_ != nullptr && next.kind == kComputeEnd)
+        duration = duration.scaled(
+            variation_->factor(next.activity, done_[next.activity], pool_dispatch_[i], now_));
+      const resource::Job job = p.start(duration);
       if (observer_ != nullptr && job.kind == kComputeEnd) records_[job.activity].begin = now_;
-      queue_.push(now_ + job.duration, Phase::Finish, job.kind, job.activity);
+      queue_.push(now_ + duration, Phase::Finish, job.kind, job.activity);
     }
   }
   pool_dispatch_.clear();
@@ -406,6 +414,14 @@ void Simulation::handle(const engine::Event& event) {
     case kNotice:
       notice(a);
       break;
+    case kLinkChange: {
+      const LinkChange& change = variation_->links[a];
+      if (use_fluid_)
+        fluid_.set_capacity(change.link, change.factor);
+      else
+        fifo_.set_capacity(change.link, change.factor);
+      break;
+    }
     case kWake:
       channels_[a].wake_pending = false;
       try_move(a);

@@ -20,6 +20,7 @@
 #include "sim/program/observer.hpp"
 #include "sim/program/order_table.hpp"
 #include "sim/program/program.hpp"
+#include "sim/program/variation.hpp"
 #include "sim/resource/pool.hpp"
 
 namespace stretto::program {
@@ -48,8 +49,8 @@ class Simulation {
   // `iterations` > 0: instances of later iterations are never started.
   Simulation(const StepProgram& program, const OrderTable& order, std::uint32_t iterations);
 
-  // Back to time 0 with another order; keeps the memory.
-  void reset(const OrderTable& order, std::uint32_t iterations);
+  // Back to time 0 with another order; keeps the memory. `variation` (null: none) must outlive the run.
+  void reset(const OrderTable& order, std::uint32_t iterations, const Variation* variation = nullptr);
   // Records of all activities go to `observer` (null: to nobody) from now on; of an activity under way, the times that
   // passed before are reported as 0. A copy of the simulation tells the same observer.
   void observe(Observer* observer);
@@ -72,7 +73,7 @@ class Simulation {
   std::vector<Blocked> blocked(std::size_t limit) const;
 
  private:
-  enum EventKind : std::uint32_t { kComputeEnd, kSendEnd, kReceiveEnd, kDelayEnd, kMove, kWake, kNotice };
+  enum EventKind : std::uint32_t { kComputeEnd, kSendEnd, kReceiveEnd, kDelayEnd, kMove, kWake, kNotice, kLinkChange };
 
   bool instant();
   void handle(const engine::Event& event);
@@ -99,6 +100,7 @@ class Simulation {
 
   const StepProgram* program_;
   const OrderTable* order_;
+  const Variation* variation_ = nullptr;
   std::uint32_t iterations_ = 1;
   Time now_;
   bool started_ = false;  // the instant 0 is over

@@ -37,13 +37,14 @@ struct Pool {
     waiting.push_back(job);
     std::push_heap(waiting.begin(), waiting.end(), later);
   }
-  // Takes the job to start next; the caller schedules its end.
-  Job start() {
+  const Job& next() const { return waiting.front(); }
+  // Takes the next job, which will last `duration`; the caller schedules its end.
+  Job start(Duration duration) {
     std::pop_heap(waiting.begin(), waiting.end(), later);
     const Job job = waiting.back();
     waiting.pop_back();
     ++busy;
-    busy_time += job.duration;
+    busy_time += duration;
     return job;
   }
   void release() { --busy; }

@@ -14,7 +14,7 @@ TEST(Pool, LeastKeyThenLeastActivityFirst) {
     pool.submit({key, activity, 0, Duration::ps(10)});
   std::vector<std::uint32_t> order;
   while (pool.can_start()) {
-    order.push_back(pool.start().activity);
+    order.push_back(pool.start(pool.next().duration).activity);
     pool.release();
   }
   EXPECT_EQ(order, (std::vector<std::uint32_t>{2, 9, 4, 1}));
@@ -25,9 +25,9 @@ TEST(Pool, ServesAsManyAsItHasUnits) {
   Pool pool;
   pool.units = 2;
   for (std::uint32_t a = 0; a < 3; ++a) pool.submit({0, a, 0, Duration()});
-  pool.start();
+  pool.start(pool.next().duration);
   EXPECT_TRUE(pool.can_start());
-  pool.start();
+  pool.start(pool.next().duration);
   EXPECT_FALSE(pool.can_start());
   pool.release();
   EXPECT_TRUE(pool.can_start());
@@ -39,7 +39,7 @@ TEST(Pool, UnlimitedNeverMakesAnyoneWait) {
   for (std::uint32_t a = 0; a < 100; ++a) pool.submit({0, a, 0, Duration()});
   for (std::uint32_t a = 0; a < 100; ++a) {
     ASSERT_TRUE(pool.can_start());
-    pool.start();
+    pool.start(pool.next().duration);
   }
   EXPECT_FALSE(pool.can_start());
 }
@@ -47,7 +47,7 @@ TEST(Pool, UnlimitedNeverMakesAnyoneWait) {
 TEST(Pool, ResetEmptiesIt) {
   Pool pool;
   pool.submit({0, 1, 0, Duration::ps(5)});
-  pool.start();
+  pool.start(pool.next().duration);
   pool.submit({0, 2, 0, Duration::ps(5)});
   pool.reset();
   EXPECT_FALSE(pool.can_start());
