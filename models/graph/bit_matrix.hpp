@@ -45,8 +45,7 @@ class BitMatrix {
 template <class F>
 void for_each_bit(std::span<const BitMatrix::Word> row, F&& f) {
   for (std::size_t i = 0; i < row.size(); ++i)
-    for (BitMatrix::Word w = row[i]; w != 0; w &= w - 1)
-      f(i * 64 + static_cast<std::size_t>(std::countr_zero(w)));
+    for (BitMatrix::Word w = row[i]; w != 0; w &= w - 1) f(i * 64 + static_cast<std::size_t>(std::countr_zero(w)));
 }
 
 }  // namespace stretto::graph

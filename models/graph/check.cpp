@@ -61,7 +61,8 @@ class Checker {
       for (std::size_t k = 0; k < op.inputs.size(); ++k) check_input(i, k);
       for (std::size_t k = 0; k < op.reads.size(); ++k)
         if (op.reads[k].index() >= graph_.parameters.size())
-          add(fmt::format("ops[{}].reads[{}]", i, k), fmt::format("op '{}' reads a parameter that is not there", op.name),
+          add(fmt::format("ops[{}].reads[{}]", i, k),
+              fmt::format("op '{}' reads a parameter that is not there", op.name),
               fmt::format("there are {} parameters", graph_.parameters.size()));
     }
     if (too_long) add("ops", "op times add up to too much", fmt::format("at most {} s", kMaxTotalTime.seconds()));
@@ -100,14 +101,12 @@ class Checker {
         add(key, fmt::format("the gradient of '{}' comes from an op that is not there", p.name),
             fmt::format("there are {} ops", graph_.ops.size()));
       else if (graph_.ops[p.gradient.index()].phase != Phase::Backward)
-        add(key, fmt::format("the gradient of '{}' comes from forward op '{}'", p.name,
-                             graph_.ops[p.gradient.index()].name),
+        add(key,
+            fmt::format("the gradient of '{}' comes from forward op '{}'", p.name, graph_.ops[p.gradient.index()].name),
             "a backward op completes a gradient");
-      if (!p.trainable)
-        add(key, fmt::format("'{}' has a gradient but is not trainable", p.name));
+      if (!p.trainable) add(key, fmt::format("'{}' has a gradient but is not trainable", p.name));
     }
-    if (too_large)
-      add("parameters", "bytes add up to too much", fmt::format("at most {}", kMaxTotalBytes.count()));
+    if (too_large) add("parameters", "bytes add up to too much", fmt::format("at most {}", kMaxTotalBytes.count()));
   }
 
   // Removes ops without open inputs until none is left; what stays lies on a cycle or behind one.

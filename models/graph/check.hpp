@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Is a graph one that the rest of the program may rely on? Every reader of graphs calls check() and throws what it finds
-// as UserError; everything else assumes a checked graph.
+// Is a graph one that the rest of the program may rely on? Every reader of graphs calls check() and throws what it
+// finds as UserError; everything else assumes a checked graph.
 //
 // Required: at least one op; batch >= 1; names of ops and parameters non-empty and unique; every id in range; times
 // >= 0 and bytes > 0, with sums below kMaxTotalTime and kMaxTotalBytes (so that no later sum overflows); no cycle; no

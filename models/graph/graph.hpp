@@ -26,6 +26,8 @@ struct Op {
   Duration time;
   std::vector<OpId> inputs;        // ops that must end first
   std::vector<ParameterId> reads;  // parameters that must have been pulled first
+  double flops = 0;                // operations and bytes of memory traffic, from which a device can tell the time
+  double memory_bytes = 0;         // (models/device); 0: not known
 };
 
 // A variable of the parameter servers. `gradient` is the op that completes its gradient (none: never pushed).
@@ -34,13 +36,14 @@ struct Parameter {
   Bytes bytes;       // > 0
   bool trainable = true;
   OpId gradient;
+  std::int32_t server = -1;  // where it lay when it was traced; -1: not known. A hint for placement
 };
 
 struct Graph {
-  std::string name;         // "vgg_16"
-  std::string source;       // where the figures come from, free text
-  std::int64_t batch = 1;   // samples per worker and step
-  std::vector<Op> ops;      // any order
+  std::string name;                   // "vgg_16"
+  std::string source;                 // where the figures come from, free text
+  std::int64_t batch = 1;             // samples per worker and step
+  std::vector<Op> ops;                // any order
   std::vector<Parameter> parameters;  // creation order (placement depends on it)
 };
 

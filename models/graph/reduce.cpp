@@ -88,7 +88,10 @@ Reduction reduce(const Graph& graph, Keep keep) {
   for (std::size_t i = 0; i < n; ++i) {
     if (first[i] == OpId(i)) continue;
     result.new_op[i] = result.new_op[first[i].index()];
-    result.graph.ops[result.new_op[i].index()].time += graph.ops[i].time;
+    Op& merged = result.graph.ops[result.new_op[i].index()];
+    merged.time += graph.ops[i].time;
+    merged.flops += graph.ops[i].flops;
+    merged.memory_bytes += graph.ops[i].memory_bytes;
   }
   for (Op& op : result.graph.ops) op.inputs = translated(op.inputs, result.new_op);
   for (Parameter& p : result.graph.parameters)

@@ -165,8 +165,12 @@ void refuse_foreign(const Placement& placement, const Options& options) {
   std::vector<Diagnostic> wrong;
   const auto refuse = [&](bool given, std::string_view option) {
     if (given && !takes(placement, option))
-      wrong.push_back({Severity::Error, {}, "", fmt::format("placement {} takes no option {}", placement.name, option),
-                       placement.options.empty() ? "it takes no options" : fmt::format("it takes: {}", placement.options)});
+      wrong.push_back(
+          {Severity::Error,
+           {},
+           "",
+           fmt::format("placement {} takes no option {}", placement.name, option),
+           placement.options.empty() ? "it takes no options" : fmt::format("it takes: {}", placement.options)});
   };
   refuse(options.parts.has_value(), "parts");
   refuse(options.slice.has_value(), "slice");

@@ -27,8 +27,8 @@ namespace stretto::placement {
 
 // What a placement may be told. An option that the chosen placement does not take is a UserError.
 struct Options {
-  std::optional<std::uint32_t> parts;                         // partitioned: slices per variable, >= 1
-  std::optional<Bytes> slice;                                 // partitioned: most bytes per slice, > 0
+  std::optional<std::uint32_t> parts;                          // partitioned: slices per variable, >= 1
+  std::optional<Bytes> slice;                                  // partitioned: most bytes per slice, > 0
   std::vector<std::pair<std::string, std::uint32_t>> servers;  // by_name: variable -> server index
 };
 

@@ -47,9 +47,7 @@ Duration makespan(const ForwardProblem& problem, const std::vector<std::uint32_t
   return total(problem.compute) + idle;
 }
 
-Duration load_bound(const ForwardProblem& problem) {
-  return std::max(total(problem.compute), total(problem.transfer));
-}
+Duration load_bound(const ForwardProblem& problem) { return std::max(total(problem.compute), total(problem.transfer)); }
 
 Duration head_bound(const ForwardProblem& problem) {
   std::vector<std::pair<Duration, Duration>> ops;  // least start, time

@@ -6,8 +6,8 @@
 // through other ops. For a set S of transfers, m(S) = sum of m, f(S) = sum of p(o) with needs(o) inside S.
 // Assumptions of `makespan`: latency 0, no service cost, one message at a time, one server, and a GPU that never idles
 // while an op is ready. Then the order of ops does not matter, and transfers that nobody needs count as well.
-// The bounds need less: the channel is a capacity (transfers may be cut, preempted or share it), the GPU does at most one
-// unit of work per unit of time. Times are integers; the results are exact. Proofs and tests: docs/bounds.md,
+// The bounds need less: the channel is a capacity (transfers may be cut, preempted or share it), the GPU does at most
+// one unit of work per unit of time. Times are integers; the results are exact. Proofs and tests: docs/bounds.md,
 // tests/crosscheck.
 #pragma once
 

@@ -68,7 +68,8 @@ Part Stage::period_of_worker(std::size_t kind) const {
   if (!sliced_) part.offer(two_machine_bound(std::move(both)), name + " NIC up and down");
   if (cluster_.network.streams == 1)
     for (std::size_t s = 0; s < layout_.servers; ++s) {
-      part.offer(one_machine_bound(std::move(up_connection[s])), fmt::format("connection {} to {}", name, server_name(s)));
+      part.offer(one_machine_bound(std::move(up_connection[s])),
+                 fmt::format("connection {} to {}", name, server_name(s)));
       part.offer(one_machine_bound(std::move(down_connection[s])),
                  fmt::format("connection {} to {}", server_name(s), name));
     }
@@ -110,12 +111,12 @@ Part Stage::period_of_server(std::size_t server) const {
     const Duration sent = pull_lags(kinds_.front(), t).send;
     const Duration updated = arrived + received + update_lag(t);
     up.push_back({updated + sent + latency, least_duration(transfer.bytes * count, nic_up), after_wire});
-    down.push_back({push_start, least_duration(transfer.bytes * count, nic_down),
-                    received + update_lag(t) + sent + after_send});
+    down.push_back(
+        {push_start, least_duration(transfer.bytes * count, nic_down), received + update_lag(t) + sent + after_send});
     if (self.threads == 0) continue;
     send.push_back({updated, divided(self.send.of(transfer.bytes) * count, self.threads), after_send});
-    receive.push_back({arrived, divided(self.receive.of(transfer.bytes) * count + update_time(t), self.threads),
-                       sent + after_send});
+    receive.push_back(
+        {arrived, divided(self.receive.of(transfer.bytes) * count + update_time(t), self.threads), sent + after_send});
   }
   Part part;
   const auto name = server_name(server);

@@ -3,8 +3,8 @@
 //
 // before: ops from which a path leads to the gradient op of every pushed parameter, these ops themselves excluded.
 // after:  ops that every op of `before` precedes. Backward work of a gradient = its ops in `after`.
-// holds:  there are pushed parameters and `before` is not empty, and every parameter that an op reads is needed by an op
-//         of `before`. Then in each worker every pull of a step has ended at its loss, and no push has begun.
+// holds:  there are pushed parameters and `before` is not empty, and every parameter that an op reads is needed by an
+//         op of `before`. Then in each worker every pull of a step has ended at its loss, and no push has begun.
 // Cost: O((ops + edges) x (parameters + ends of `before`) / 64).
 #pragma once
 

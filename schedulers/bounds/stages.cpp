@@ -272,8 +272,7 @@ Part Stage::pushes_of_server(std::size_t server, bool from_loss) const {
     const Duration receive = push_lags(kinds_.front(), t).receive;
     wire.push_back({start, least_duration(transfer.bytes * count, nic), receive + update_lag(t)});
     if (self.threads > 0)
-      threads.push_back(
-          {arrived, divided(self.receive.of(transfer.bytes) * count + update_time(t), self.threads), {}});
+      threads.push_back({arrived, divided(self.receive.of(transfer.bytes) * count + update_time(t), self.threads), {}});
   }
   Part part;
   part.offer(one_machine_bound(std::move(wire)), server_name(server) + " NIC down");

@@ -30,13 +30,13 @@ struct Part {
 
 // Work of one worker around each transfer, divided by its cores (rounded down). Per parameter.
 struct Work {
-  std::vector<Duration> tail;           // of all ops that need it
-  std::vector<Duration> tail_to_loss;   // of those before the loss
-  std::vector<Duration> head;           // of all ops that its gradient op needs, itself included
+  std::vector<Duration> tail;            // of all ops that need it
+  std::vector<Duration> tail_to_loss;    // of those before the loss
+  std::vector<Duration> head;            // of all ops that its gradient op needs, itself included
   std::vector<Duration> head_from_loss;  // of those after the loss
-  Duration all;                         // max(work of all ops, longest path)
-  Duration before;                      // work of the ops before the loss
-  Duration after;                       // and after it
+  Duration all;                          // max(work of all ops, longest path)
+  Duration before;                       // work of the ops before the loss
+  Duration after;                        // and after it
 };
 
 // Stages of one message, least times. `busy` times are those of one resource alone.
@@ -81,9 +81,7 @@ class Stage {
   Part load_of_server(std::size_t server) const;
 
  private:
-  bool pushed(std::size_t t) const {
-    return training_ && graph_.parameters[parameter(t)].gradient.valid();
-  }
+  bool pushed(std::size_t t) const { return training_ && graph_.parameters[parameter(t)].gradient.valid(); }
   std::size_t parameter(std::size_t t) const { return layout_.transfers[t].parameter.index(); }
   Stages pull_lags(std::size_t worker, std::size_t t) const;
   Stages push_lags(std::size_t worker, std::size_t t) const;

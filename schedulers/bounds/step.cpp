@@ -61,8 +61,8 @@ void add_barrier(Best& best, const Stage& stage, std::size_t servers) {
   }
 }
 
-// Nothing is pushed, so workers go on by themselves, each measured over a time of its own: the mean over workers of each
-// one's own bound. A server's load holds for a time that all share, so not here.
+// Nothing is pushed, so workers go on by themselves, each measured over a time of its own: the mean over workers of
+// each one's own bound. A server's load holds for a time that all share, so not here.
 void add_independent(Best& best, const Stage& stage) {
   std::vector<Part> parts;
   for (std::size_t k = 0; k < stage.kinds().size(); ++k) parts.push_back(stage.pulls_of_worker(k, false));

@@ -6,12 +6,12 @@
 // Noise-free; constant rates; the first latency of a message before its bytes move or after (both network models).
 //
 // What each kind of bound uses, and no more:
-//   load     in the long run each resource does each step's work: device, NICs, service threads. Holds wherever a barrier
-//            or updates keep the workers in step.
-//   inference and training with a barrier: the step begins with the overhead, requests reach a server one latency later,
-//            pulls pass sender service, latency, wire, receiver service; an op follows the pulls it needs. Each resource
-//            is a machine whose jobs have the least times of the other stages as heads and tails (machine.hpp); tail of
-//            a pull: the work of ops that need it / (speed x cores).
+//   load     in the long run each resource does each step's work: device, NICs, service threads. Holds wherever a
+//            barrier or updates keep the workers in step.
+//   inference and training with a barrier: the step begins with the overhead, requests reach a server one latency
+//            later, pulls pass sender service, latency, wire, receiver service; an op follows the pulls it needs. Each
+//            resource is a machine whose jobs have the least times of the other stages as heads and tails
+//            (machine.hpp); tail of a pull: the work of ops that need it / (speed x cores).
 //   barrier training = forward part + backward part, split at the "loss": the end of all ops that precede every
 //            gradient. The sum holds only if every pulled parameter is needed by one of these ops (every pull before
 //            every gradient); otherwise only the bounds of each direction over the whole step are left. A worker's own
@@ -19,8 +19,9 @@
 //            max(server forward + least worker backward, least worker forward + server backward).
 //   no barrier: the same split, from loss to loss: a gradient goes up after its own backward ops, is updated and comes
 //            down before its own forward ops. Up, down, server NICs as one-machine bounds, up and down of one worker as
-//            a two-machine bound per slice. On a server's outgoing NIC the window runs between last losses of a step, on
-//            its incoming NIC between first losses, so that staggered workers are covered. Holds for the long-run mean.
+//            a two-machine bound per slice. On a server's outgoing NIC the window runs between last losses of a step,
+//            on its incoming NIC between first losses, so that staggered workers are covered. Holds for the long-run
+//            mean.
 //   rate_cap limits a connection only if `streams` is 1 (else each message).
 //   inference without a barrier: workers go on by themselves; the bound is the mean of each worker's own tail bounds.
 // Heads and tails divide work by the number of cores, which is weak but true for devices with more than one.

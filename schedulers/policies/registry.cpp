@@ -76,7 +76,8 @@ void check_options(const Policy& policy, const PolicyOptions& options) {
     const auto values = split(known->values);
     bool valid = false;
     for (const std::string& v : values) valid = valid || v == value;
-    if (!valid) report(fmt::format("option {} of policy {} is '{}'", name, policy.name, value), name_hint(value, values));
+    if (!valid)
+      report(fmt::format("option {} of policy {} is '{}'", name, policy.name, value), name_hint(value, values));
   }
   if (!wrong.empty()) throw UserError(std::move(wrong));
 }

@@ -17,8 +17,8 @@ constexpr Duration kInfinite = Duration::ps(std::numeric_limits<std::int64_t>::m
 
 // Ops with equal needs.
 struct Group {
-  std::size_t row = 0;  // an op of the group, whose row of the needs matrix is the set
-  Duration time;        // of all its ops
+  std::size_t row = 0;    // an op of the group, whose row of the needs matrix is the set
+  Duration time;          // of all its ops
   std::size_t count = 0;  // of its parameters that are not emitted
   Duration transfer;      // sum of their M
 };

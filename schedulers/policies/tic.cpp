@@ -14,8 +14,7 @@ std::vector<std::uint32_t> tic_m_plus(const graph::Graph& graph) {
   const auto needs = graph::needs(graph);
   for (std::size_t op = 0; op < needs.rows(); ++op) {
     const auto count = static_cast<std::uint32_t>(needs.count(op));
-    if (count > 1)
-      graph::for_each_bit(needs.row(op), [&](std::size_t p) { m_plus[p] = std::min(m_plus[p], count); });
+    if (count > 1) graph::for_each_bit(needs.row(op), [&](std::size_t p) { m_plus[p] = std::min(m_plus[p], count); });
   }
   return m_plus;
 }
@@ -30,8 +29,7 @@ plan::Order make_tic(const PolicyInput& input, const PolicyOptions& options) {
     for (std::size_t k = 0; k < named.size(); ++k) order[k] = named[permutation[k]];
   }
   const auto m_plus = tic_m_plus(input.graph);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](auto a, auto b) { return m_plus[a.index()] < m_plus[b.index()]; });
+  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return m_plus[a.index()] < m_plus[b.index()]; });
   return ranked(input, order);
 }
 

@@ -3,8 +3,8 @@
 //
 // needs(o): the parameters that op o depends on, directly or through other ops, in the forward and the backward pass.
 //   M+(r) = min over ops o with r in needs(o) and |needs(o)| > 1 of |needs(o)|; infinite if there is none.
-// Parameters are ranked by ascending M+. Equal M+ means equal priority; what goes first among equals is decided by name,
-// or with option ties=random by a permutation drawn from the seed.
+// Parameters are ranked by ascending M+. Equal M+ means equal priority; what goes first among equals is decided by
+// name, or with option ties=random by a permutation drawn from the seed.
 // Consequences: in a chain whose op i needs parameters 1..i the first two are equal; where every op needs one parameter
 // only, all are. Cost: O((ops + edges + parameters) x parameters / 64).
 #pragma once

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiny scheduling problems with proven optima: the cases of schedules/cases.json in the reference data, and our own copies
-// of facts, which need no file. Every order is enumerated; policies, closed form and bounds must give the stated figures.
+// Tiny scheduling problems with proven optima: the cases of schedules/cases.json in the reference data, and our own
+// copies of facts, which need no file. Every order is enumerated; policies, closed form and bounds must give the stated
+// figures.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <simdjson.h>
@@ -90,7 +91,8 @@ ForwardCase read_forward(dom::element source) {
   }
   for (const auto o : source["ops"].get_array()) {
     op.emplace(o["name"].get_string().value(), c.graph.ops.size());
-    graph::Op made{std::string(o["name"].get_string().value()), Phase::Forward, units(o["time"].get_double().value()), {}, {}};
+    graph::Op made{
+        std::string(o["name"].get_string().value()), Phase::Forward, units(o["time"].get_double().value()), {}, {}};
     for (const auto a : o["after"].get_array()) made.inputs.emplace_back(op.at(a.get_string().value()));
     for (const auto r : o["needs"].get_array()) made.reads.emplace_back(transfer.at(r.get_string().value()));
     c.graph.ops.push_back(std::move(made));
@@ -134,7 +136,8 @@ void check_forward(dom::element source) {
   const auto m_plus = policies::tic_m_plus(c.graph);
   std::size_t p = 0;
   for (const auto value : source["tic"]["m_plus"].get_array())
-    EXPECT_EQ(m_plus[p++], value.is_null() ? policies::kNoSharedOp : static_cast<std::uint32_t>(value.get_uint64().value()));
+    EXPECT_EQ(m_plus[p++],
+              value.is_null() ? policies::kNoSharedOp : static_cast<std::uint32_t>(value.get_uint64().value()));
   const auto bound = source["lower_bounds"];
   EXPECT_EQ(in_units(bounds::load_bound(problem)), bound["load"].get_double().value());
   EXPECT_EQ(in_units(bounds::head_bound(problem)), bound["head"].get_double().value());
@@ -154,7 +157,8 @@ Graph chain(const std::vector<Layer>& layers) {
   for (std::size_t i = 0; i < layers.size(); ++i) {
     g.ops.push_back({fmt::format("f{}", i), Phase::Forward, units(layers[i].forward), {}, {ParameterId(i)}});
     if (i > 0) g.ops.back().inputs.emplace_back(i - 1);
-    g.parameters.push_back({fmt::format("w{}", i), Bytes(1000 * layers[i].tensor), true, OpId(2 * layers.size() - 1 - i)});
+    g.parameters.push_back(
+        {fmt::format("w{}", i), Bytes(1000 * layers[i].tensor), true, OpId(2 * layers.size() - 1 - i)});
   }
   for (std::size_t i = layers.size(); i-- > 0;) {
     g.ops.push_back({fmt::format("b{}", i), Phase::Backward, units(layers[i].backward), {}, {}});

@@ -83,8 +83,8 @@ void loosen(graph::Graph& g, RandomStream& random) {
     const auto forward = [&](graph::OpId input) { return g.ops[input.index()].phase == graph::Phase::Forward; };
     const auto first = std::find_if(op.inputs.begin(), op.inputs.end(), forward);
     if (first == op.inputs.end()) continue;
-    const graph::OpId kept = *(first + static_cast<std::ptrdiff_t>(random.below(
-                                           static_cast<std::uint64_t>(op.inputs.end() - first))));
+    const graph::OpId kept =
+        *(first + static_cast<std::ptrdiff_t>(random.below(static_cast<std::uint64_t>(op.inputs.end() - first))));
     std::erase_if(op.inputs, forward);
     op.inputs.push_back(kept);
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Seeded random replica graphs for tests. Small integer times and sizes (so that ties are frequent), every parameter read
-// by at least one op unless asked otherwise, names that do not sort like ids. Training graphs get one backward op per
-// forward op in mirrored order; the gradient of a parameter is completed by the mirror of its first reader.
+// Seeded random replica graphs for tests. Small integer times and sizes (so that ties are frequent), every parameter
+// read by at least one op unless asked otherwise, names that do not sort like ids. Training graphs get one backward op
+// per forward op in mirrored order; the gradient of a parameter is completed by the mirror of its first reader.
 #pragma once
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ inline constexpr std::array kShapes{Shape::Chain, Shape::Layered, Shape::SeriesP
 
 struct RandomGraphSpec {
   Shape shape = Shape::Layered;
-  std::size_t ops = 6;         // forward ops; a training graph has twice as many
+  std::size_t ops = 6;  // forward ops; a training graph has twice as many
   std::size_t parameters = 4;
   bool training = false;
   std::int64_t max_time = 6;   // op times are 0..max_time times `unit`
@@ -76,11 +76,11 @@ inline graph::Graph random_graph(const RandomGraphSpec& spec, std::uint64_t seed
   g.name = fmt::format("random {}", seed);
   const auto names = random_permutation(spec.parameters, random);
   for (std::size_t p = 0; p < spec.parameters; ++p)
-    g.parameters.push_back({fmt::format("w{:03}", names[p]),
-                            Bytes(4 * (1 + static_cast<std::int64_t>(random.below(
-                                               static_cast<std::uint64_t>(spec.max_bytes))))),
-                            true,
-                            {}});
+    g.parameters.push_back(
+        {fmt::format("w{:03}", names[p]),
+         Bytes(4 * (1 + static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(spec.max_bytes))))),
+         true,
+         {}});
   for (std::size_t i = 0; i < spec.ops; ++i) {
     graph::Op op;
     op.name = fmt::format("op{:03}", i);

@@ -199,7 +199,8 @@ Graph chain(const std::vector<Layer>& layers) {
   for (std::size_t i = 0; i < layers.size(); ++i) {
     g.ops.push_back({fmt::format("f{}", i), Phase::Forward, us(layers[i].forward), {}, {ParameterId(i)}});
     if (i > 0) g.ops.back().inputs.emplace_back(i - 1);
-    g.parameters.push_back({fmt::format("w{}", i), Bytes(1000 * layers[i].tensor), true, OpId(2 * layers.size() - 1 - i)});
+    g.parameters.push_back(
+        {fmt::format("w{}", i), Bytes(1000 * layers[i].tensor), true, OpId(2 * layers.size() - 1 - i)});
   }
   for (std::size_t i = layers.size(); i-- > 0;) {
     g.ops.push_back({fmt::format("b{}", i), Phase::Backward, us(layers[i].backward), {}, {ParameterId(i)}});

@@ -287,8 +287,9 @@ TEST(RandomGraphs, TopologicalOrderIsTheLeastOne) {
       for (const OpId taken : topological_order(g)) {
         for (std::size_t o = 0; o < g.ops.size(); ++o) {
           const auto& inputs = g.ops[o].inputs;
-          const bool ready = !done[o] && std::all_of(inputs.begin(), inputs.end(),
-                                                     [&](OpId input) { return static_cast<bool>(done[input.index()]); });
+          const bool ready = !done[o] && std::all_of(inputs.begin(), inputs.end(), [&](OpId input) {
+            return static_cast<bool>(done[input.index()]);
+          });
           if (o <= taken.index()) {
             EXPECT_EQ(ready, o == taken.index());
           }

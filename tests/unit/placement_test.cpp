@@ -88,7 +88,9 @@ TEST(Placement, ByNameReportsEveryMistake) {
   EXPECT_NE(text.find("no such variable"), std::string::npos) << text;
   EXPECT_NE(text.find("'v1' on server 2"), std::string::npos) << text;
   options.servers = {{"v0", 0}};
-  EXPECT_NE(errors([&] { place("by_name", with_bytes({4, 4}), 2, options); }).find("does not place 'v1'"),
+  EXPECT_NE(errors([&] {
+              place("by_name", with_bytes({4, 4}), 2, options);
+            }).find("does not place 'v1'"),
             std::string::npos);
 }
 
@@ -115,7 +117,8 @@ TEST(Placement, EveryPlacementLaysOutEveryByteOnce) {
   for (const Placement& placement : placements())
     for (int trial = 0; trial < 200; ++trial) {
       std::vector<std::int64_t> bytes;
-      for (std::uint64_t n = random.below(12); n-- > 0;) bytes.push_back(1 + static_cast<std::int64_t>(random.below(90)));
+      for (std::uint64_t n = random.below(12); n-- > 0;)
+        bytes.push_back(1 + static_cast<std::int64_t>(random.below(90)));
       const auto g = with_bytes(bytes);
       const auto servers = static_cast<std::uint32_t>(1 + random.below(5));
       Options options;

@@ -143,7 +143,8 @@ TEST(Tic, RandomTiesKeepThePriorities) {
     differs = differs || order != draw(seed + 1);
   }
   EXPECT_TRUE(differs);
-  EXPECT_EQ(by_rank(make_order("tic", {g, layout, {}}, {{"ties", "name"}})), by_rank(make_order("tic", {g, layout, {}})));
+  EXPECT_EQ(by_rank(make_order("tic", {g, layout, {}}, {{"ties", "name"}})),
+            by_rank(make_order("tic", {g, layout, {}})));
 }
 
 TEST(Tac, PicksTheWorstOrderOfThisOne) {
@@ -162,8 +163,9 @@ TEST(Tac, WithoutComputeAndSharedOpsNamesDecide) {
   EXPECT_EQ(indices(tac_order(g, times({1, 2, 3}))), (Ids{1, 2, 0}));
 }
 
-// x: P 5, M 1; y: P 1, M 5; z: P 1, M 1. x is before y by P and M. z ties with both there, and M+ (y 6, z 7, x infinite, by
-// ops shared with h and k) puts y before z and z before x: a cycle. Who comes first depends on the names alone.
+// x: P 5, M 1; y: P 1, M 5; z: P 1, M 1. x is before y by P and M. z ties with both there, and M+ (y 6, z 7, x
+// infinite, by ops shared with h and k) puts y before z and z before x: a cycle. Who comes first depends on the names
+// alone.
 TEST(Tac, AnIntransitiveTripleFollowsTheScanRule) {
   auto g = make_graph({"x", "y", "z", "zh", "zk"}, {{5, {0}}, {1, {1}}, {1, {2}}, {0, {1, 3}}, {0, {2, 4}}});
   const auto m = times({1, 5, 1, 1, 6});
@@ -263,7 +265,8 @@ TEST(Registry, TicAndTacDoNotDependOnTheOrderOfParameters) {
 TEST(Registry, FixedRandomDependsOnTheSeed) {
   const auto g = test::random_graph({test::Shape::Chain, 9, 9}, 1);
   const auto layout = whole(g);
-  EXPECT_NE(make_order("fixed_random", {g, layout, {}, 1}).pull.rank, make_order("fixed_random", {g, layout, {}, 2}).pull.rank);
+  EXPECT_NE(make_order("fixed_random", {g, layout, {}, 1}).pull.rank,
+            make_order("fixed_random", {g, layout, {}, 2}).pull.rank);
 }
 
 std::string errors(const std::function<void()>& f) {
@@ -281,7 +284,10 @@ TEST(Registry, WrongNamesAndOptionsAreTheUsersFault) {
   const PolicyInput input{g, layout, {}};
   EXPECT_NE(errors([&] { make_order("ffio", input); }).find("did you mean 'fifo'?"), std::string::npos);
   EXPECT_NE(errors([&] { make_order("zzzzzzzz", input); }).find("one of random, fixed_random"), std::string::npos);
-  EXPECT_NE(errors([&] { make_order("fifo", input, {{"ties", "name"}}); }).find("it takes no options"), std::string::npos);
+  EXPECT_NE(errors([&] {
+              make_order("fifo", input, {{"ties", "name"}});
+            }).find("it takes no options"),
+            std::string::npos);
   EXPECT_NE(errors([&] { make_order("tic", input, {{"zzzzzzzzz", "1"}}); }).find("one of ties"), std::string::npos);
   const auto two = errors([&] { make_order("tic", input, {{"ties", "rand"}, {"tie", "x"}}); });
   EXPECT_NE(two.find("did you mean 'random'?"), std::string::npos) << two;
