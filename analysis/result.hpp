@@ -80,6 +80,9 @@ struct Waits {
   double wire_queue = 0;        // waiting for a slot of the connection
   double wire_own = 0;          // time alone on the route
   double wire_shared = 0;       // lost to other transfers on the route
+
+  Waits& operator+=(const Waits& more);
+  Waits& operator*=(double factor);
 };
 
 enum class ChangeKind : std::uint8_t { Hardware, Layout, Order };

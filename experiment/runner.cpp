@@ -12,6 +12,7 @@
 #include "config/units_text.hpp"
 #include "experiment/what_if.hpp"
 #include "schedulers/bounds/step.hpp"
+#include "sim/base/parallel.hpp"
 
 namespace stretto::experiment {
 
@@ -37,7 +38,8 @@ std::string label(const PolicySpec& policy) {
 }
 
 SimulateOptions simulate_options(const RunsSpec& runs) {
-  return {runs.iterations, runs.warm_up, runs.min_replications, runs.max_replications, runs.precision, runs.seed};
+  return {runs.iterations, runs.warm_up, runs.min_replications, runs.max_replications, runs.precision, runs.seed,
+          available_threads()};
 }
 
 // One value per replication of `like`; a plan without randomness is the same in each.
@@ -78,34 +80,22 @@ std::vector<analysis::ServerLoad> server_loads(const Setup& setup, const plan::L
   return loads;
 }
 
-// U, L, E and S of the paper, mean over workers; E from the mean step time, in which it is linear.
-void add_paper_metrics(const Setup& setup, const plan::Layout& layout, PolicyResult& result) {
+// E and S of the paper; S from the profile's op times.
+void add_paper_metrics(const Setup& setup, const plan::Layout& layout, const Measured& measured, PolicyResult& result) {
   if (!setup.training.barrier) {
     result.ordering_efficiency.reason = result.speedup_limit.reason = "defined for steps between barriers";
     return;
   }
-  double e_sum = 0;
-  double s_sum = 0;
-  std::size_t e_count = 0;
+  result.ordering_efficiency.value = measured.ordering_efficiency;
+  if (!measured.ordering_efficiency) result.ordering_efficiency.reason = "only one resource is used";
+  double sum = 0;
   for (std::size_t w = 0; w < setup.cluster.workers.size(); ++w) {
-    analysis::OpSums sums;
+    analysis::OpSums sums = transfer_sums(setup, layout, w);
     for (const graph::Op& op : setup.graph->ops)
       sums.compute += op.time.scaled(1.0 / setup.cluster.workers[w].device.speed).seconds();
-    for (const plan::Transfer& t : layout.transfers) {
-      sums.pull += cluster::pull_time(setup.cluster, w, t.server, t.bytes).seconds();
-      if (setup.training.mode == training::Mode::Training &&
-          setup.graph->parameters[t.parameter.index()].gradient.valid())
-        sums.push += cluster::push_time(setup.cluster, w, t.server, t.bytes).seconds();
-    }
-    if (const auto e = analysis::ordering_efficiency(sums, result.step_time.estimate.mean)) {
-      e_sum += *e;
-      ++e_count;
-    }
-    s_sum += analysis::speedup_limit(sums).value_or(0.0);
+    sum += analysis::speedup_limit(sums).value_or(0.0);
   }
-  if (e_count > 0) result.ordering_efficiency.value = e_sum / static_cast<double>(e_count);
-  else result.ordering_efficiency.reason = "only one resource is used";
-  result.speedup_limit.value = s_sum / static_cast<double>(setup.cluster.workers.size());
+  result.speedup_limit.value = sum / static_cast<double>(setup.cluster.workers.size());
 }
 
 void add_bounds(const Setup& setup, const plan::Layout& layout, PolicyResult& result) {
@@ -214,7 +204,7 @@ class Runner {
     r.push_waits = measured.push_waits;
     if (setup.training.barrier) r.straggler_effect.value = measured.straggler_effect;
     else r.straggler_effect.reason = "defined at a barrier";
-    add_paper_metrics(setup, plan.layout, r);
+    add_paper_metrics(setup, plan.layout, measured, r);
     add_bounds(setup, plan.layout, r);
     if (setup.cluster.workers.size() == 1) {
       r.scaling_efficiency.value = 1.0;
@@ -246,7 +236,8 @@ class Runner {
     list.push_back(network.model == cluster::LinkModel::Fluid
                        ? "links are shared max-min fairly; no packet loss, no slow start"
                        : "links forward whole messages or chunks first in, first out");
-    list.push_back("op times are those of the profile; no noise");
+    list.push_back(setup.variation.none() ? "op times are those of the profile; no noise"
+                                          : "op times are those of the profile, varied as asked for");
     const bool free = std::all_of(setup.cluster.servers.begin(), setup.cluster.servers.end(),
                                   [](const cluster::Server& s) { return s.send.is_zero() && s.receive.is_zero(); });
     if (free) list.push_back("messages cost the servers no CPU time");

@@ -13,6 +13,7 @@
 #include "models/placement/placement.hpp"
 #include "models/plan/plan.hpp"
 #include "models/training/compile.hpp"
+#include "models/training/variation.hpp"
 
 namespace stretto::experiment {
 
@@ -31,6 +32,7 @@ struct Setup {
   std::shared_ptr<const graph::Graph> graph;  // of the mode: forward ops only for inference
   cluster::Cluster cluster;                   // with NIC rates
   training::Options training;
+  training::VariationSpec variation;
   std::string placement;
   placement::Options placement_options;
   plan::Layout layout;

@@ -7,8 +7,10 @@
 
 #include "analysis/metrics.hpp"
 #include "analysis/statistics.hpp"
-#include "analysis/waits.hpp"
+#include "analysis/step_observer.hpp"
+#include "experiment/resource_use.hpp"
 #include "sim/base/assert.hpp"
+#include "sim/base/parallel.hpp"
 #include "sim/base/random.hpp"
 #include "sim/program/simulation.hpp"
 #include "sim/record/recorder.hpp"
@@ -16,9 +18,6 @@
 namespace stretto::experiment {
 
 namespace {
-
-using analysis::ResourceKind;
-using analysis::ResourceUse;
 
 // Without a barrier the last measured step needs the traffic of the step after it around itself.
 std::uint32_t iterations_to_run(const training::Compiled& compiled, const SimulateOptions& options) {
@@ -29,87 +28,11 @@ std::uint64_t stream_of(const SimulateOptions& options, std::uint32_t replicatio
   return stream_key(options.seed, fmt::format("orders/replication {}", replication));
 }
 
-// Busy times and bytes of all resources at one moment of a simulation.
-struct Counters {
-  Time now;
-  std::vector<double> device, worker_threads, server_threads;  // s
-  std::vector<double> worker_up, worker_down, server_up, server_down;  // bytes
-};
-
-Counters read_counters(const training::Compiled& c, const program::Simulation& sim) {
-  Counters k;
-  k.now = sim.now();
-  const auto bytes = [&](network::LinkId link) { return static_cast<double>(sim.bytes_carried(link)); };
-  for (std::uint32_t w = 0; w < c.workers; ++w) {
-    k.device.push_back(sim.busy_time(c.device[w]).seconds());
-    k.worker_threads.push_back(sim.busy_time(c.worker_threads[w]).seconds());
-    k.worker_up.push_back(bytes(c.worker_links[w].up));
-    k.worker_down.push_back(bytes(c.worker_links[w].down));
-  }
-  for (std::uint32_t s = 0; s < c.servers; ++s) {
-    k.server_threads.push_back(sim.busy_time(c.server_threads[s]).seconds());
-    k.server_up.push_back(bytes(c.server_links[s].up));
-    k.server_down.push_back(bytes(c.server_links[s].down));
-  }
-  return k;
+program::Variation variation_of(const Setup& setup, const training::Compiled& compiled,
+                                const SimulateOptions& options, std::uint32_t replication) {
+  return training::compile_variation(compiled, setup.variation,
+                                     stream_key(options.seed, fmt::format("noise/replication {}", replication)));
 }
-
-// Adds the use of every resource between two moments, over `runs` replications in all.
-class UseSum {
- public:
-  explicit UseSum(const training::Compiled& compiled) : compiled_(compiled) {}
-
-  void add(const Counters& a, const Counters& b, std::uint32_t steps) {
-    const double time = (b.now - a.now).seconds();
-    std::size_t next = 0;
-    const auto put = [&](const std::string& name, ResourceKind kind, double share, double bytes) {
-      if (next == uses_.size()) uses_.push_back({name, kind, 0, 0});
-      uses_[next].utilisation += share;
-      uses_[next].bytes_per_step += bytes / steps;
-      ++next;
-    };
-    const auto pools = [&](const std::vector<double>& from, const std::vector<double>& to,
-                           const std::vector<program::PoolId>& ids, ResourceKind kind) {
-      for (std::size_t i = 0; i < from.size(); ++i) {
-        const program::PoolSpec& pool = compiled_.program.pools[ids[i].index()];
-        if (pool.units == 0) continue;
-        put(pool.name, kind, (to[i] - from[i]) / (time * pool.units), 0);
-      }
-    };
-    const auto links = [&](const std::vector<double>& from, const std::vector<double>& to,
-                           const std::vector<training::HostLinks>& hosts, bool up, ResourceKind kind) {
-      for (std::size_t i = 0; i < from.size(); ++i) {
-        const network::Link& link =
-            compiled_.program.wires.links[(up ? hosts[i].up : hosts[i].down).index()];
-        const double bytes = to[i] - from[i];
-        put(link.name, kind, link.capacity.is_unlimited() ? 0 : bytes / (link.capacity.bytes_per_ps() * 1e12 * time),
-            bytes);
-      }
-    };
-    pools(a.device, b.device, compiled_.device, ResourceKind::Device);
-    links(a.worker_down, b.worker_down, compiled_.worker_links, false, ResourceKind::WorkerNicDown);
-    links(a.worker_up, b.worker_up, compiled_.worker_links, true, ResourceKind::WorkerNicUp);
-    links(a.server_up, b.server_up, compiled_.server_links, true, ResourceKind::ServerNicUp);
-    links(a.server_down, b.server_down, compiled_.server_links, false, ResourceKind::ServerNicDown);
-    pools(a.server_threads, b.server_threads, compiled_.server_threads, ResourceKind::ServerThreads);
-    pools(a.worker_threads, b.worker_threads, compiled_.worker_threads, ResourceKind::WorkerThreads);
-    ++runs_;
-  }
-
-  std::vector<ResourceUse> mean() const {
-    std::vector<ResourceUse> result = uses_;
-    for (ResourceUse& use : result) {
-      use.utilisation /= runs_;
-      use.bytes_per_step /= runs_;
-    }
-    return result;
-  }
-
- private:
-  const training::Compiled& compiled_;
-  std::vector<ResourceUse> uses_;
-  double runs_ = 0;
-};
 
 std::string explain_deadlock(const Setup& setup, const plan::Plan& plan, const training::Compiled& compiled,
                              const program::Simulation& sim) {
@@ -153,55 +76,142 @@ double straggler_sum(const training::Compiled& compiled, const program::Simulati
   return sum;
 }
 
+// Ordering efficiency of the paper, mean over workers and measured steps; none where a single resource is used.
+std::optional<double> ordering_efficiency(const Setup& setup, const plan::Plan& plan,
+                                          const analysis::StepObserver& observer, const std::vector<double>& steps) {
+  double sum = 0;
+  std::size_t count = 0;
+  for (std::size_t w = 0; w < setup.cluster.workers.size(); ++w) {
+    analysis::OpSums sums = transfer_sums(setup, plan.layout, w);
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      sums.compute = observer.compute(w, i);
+      if (const auto e = analysis::ordering_efficiency(sums, steps[i])) {
+        sum += *e;
+        ++count;
+      }
+    }
+  }
+  if (count == 0) return std::nullopt;
+  return sum / static_cast<double>(count);
+}
+
+// What one replication says.
+struct Replication {
+  std::optional<std::string> deadlock;
+  std::vector<double> steps;
+  double straggler = 0;  // sum over steps
+  std::optional<double> efficiency;
+  std::vector<analysis::ResourceUse> use;
+  analysis::Waits pulls;
+  analysis::Waits pushes;
+};
+
+Replication replicate(const Setup& setup, const plan::Plan& plan, const training::Compiled& compiled,
+                      program::OrderTable order, const SimulateOptions& options, std::uint32_t number) {
+  Replication result;
+  order.stream = stream_of(options, number);
+  const program::Variation variation = variation_of(setup, compiled, options, number);
+  const std::uint32_t run = iterations_to_run(compiled, options);
+  program::Simulation sim(compiled.program, order, run, &variation);
+  analysis::StepObserver observer(compiled, options.warm_up, options.iterations);
+  sim.observe(&observer);
+  const bool warm = sim.run_until(options.warm_up) == program::Status::Reached;
+  const Counters begin = read_counters(compiled, sim);
+  if (!warm || sim.run_until(options.iterations) != program::Status::Reached) {
+    result.deadlock = explain_deadlock(setup, plan, compiled, sim);
+    return result;
+  }
+  result.use = resource_use(compiled, begin, read_counters(compiled, sim), options.iterations - options.warm_up);
+  result.steps = step_times(compiled, sim, options);
+  if (compiled.barrier) {
+    result.straggler = straggler_sum(compiled, sim, options, result.steps);
+    result.efficiency = ordering_efficiency(setup, plan, observer, result.steps);
+  }
+  result.pulls = observer.pulls();
+  result.pushes = observer.pushes();
+  return result;
+}
+
+// Replications are drawn in rounds of this many, so that several threads have work; the rule that ends them looks at
+// one after the other, whatever the number of threads.
+constexpr std::uint32_t kRound = 8;
+
+bool precise_enough(const std::vector<double>& means, double precision) {
+  if (means.size() < 2) return false;
+  const analysis::Estimate e = analysis::mean_interval(means);
+  return e.ci95_high - e.mean <= precision * e.mean;
+}
+
 }  // namespace
 
 double Measured::mean() const { return analysis::mean(means); }
 
-bool is_random(const plan::Plan& plan) {
-  return plan.order.pull.discipline == plan::Discipline::Unordered ||
-         plan.order.push.discipline == plan::Discipline::Unordered;
+analysis::OpSums transfer_sums(const Setup& setup, const plan::Layout& layout, std::size_t worker) {
+  analysis::OpSums sums;
+  for (const plan::Transfer& t : layout.transfers) {
+    sums.pull += cluster::pull_time(setup.cluster, worker, t.server, t.bytes).seconds();
+    if (setup.training.mode == training::Mode::Training &&
+        setup.graph->parameters[t.parameter.index()].gradient.valid())
+      sums.push += cluster::push_time(setup.cluster, worker, t.server, t.bytes).seconds();
+  }
+  return sums;
+}
+
+bool is_random(const Setup& setup, const plan::Plan& plan) {
+  const auto draws = [](plan::Discipline d) {
+    return d == plan::Discipline::Unordered || d == plan::Discipline::Window;
+  };
+  return draws(plan.order.pull.discipline) || draws(plan.order.push.discipline) || setup.variation.compute_cv > 0;
 }
 
 Measured simulate(const Setup& setup, const plan::Plan& plan, const SimulateOptions& options) {
   STRETTO_ASSERT(options.warm_up < options.iterations, "warm-up {} of {}", options.warm_up, options.iterations);
-  const training::Compiled compiled =
-      training::compile(*setup.graph, setup.cluster, plan.layout, setup.training);
-  const std::uint32_t run = iterations_to_run(compiled, options);
-  const bool random = is_random(plan);
+  const training::Compiled compiled = training::compile(*setup.graph, setup.cluster, plan.layout, setup.training);
+  const program::OrderTable order = training::compile_order(compiled, plan.layout, plan.order, 0);
+  const bool random = is_random(setup, plan);
   const std::uint32_t least = random ? options.min_replications : 1;
-  const std::uint32_t most = random ? options.max_replications : 1;
+  const std::uint32_t most = random ? std::max(options.max_replications, least) : 1;
   Measured m;
-  UseSum use(compiled);
-  analysis::WaitsObserver waits(compiled, options.warm_up, options.iterations);
-  program::OrderTable order = training::compile_order(compiled, plan.layout, plan.order, 0);
-  program::Simulation sim(compiled.program, order, run);
-  double straggler = 0;
-  for (std::uint32_t r = 0; r < most; ++r) {
-    order.stream = stream_of(options, r);
-    sim.reset(order, run);
-    sim.observe(&waits);
-    const bool warm = sim.run_until(options.warm_up) == program::Status::Reached;
-    const Counters begin = read_counters(compiled, sim);
-    if (!warm || sim.run_until(options.iterations) != program::Status::Reached) {
-      Measured stuck;
-      stuck.deadlock = explain_deadlock(setup, plan, compiled, sim);
-      return stuck;
-    }
-    use.add(begin, read_counters(compiled, sim), options.iterations - options.warm_up);
-    m.steps.push_back(step_times(compiled, sim, options));
-    m.means.push_back(analysis::mean(m.steps.back()));
-    if (compiled.barrier) straggler += straggler_sum(compiled, sim, options, m.steps.back());
-    if (r + 1 >= least) {
-      const analysis::Estimate e = analysis::mean_interval(m.means);
-      if (e.ci95_high - e.mean <= options.precision * e.mean && m.means.size() > 1) break;
+  double efficiency = 0;
+  std::size_t efficiencies = 0;
+  bool enough = false;
+  for (std::uint32_t first = 0; first < most && !enough;) {
+    std::vector<Replication> round(std::min(most - first, std::max(first == 0 ? least : 0, random ? kRound : 1U)));
+    parallel_for(round.size(), options.threads, [&](std::size_t i) {
+      round[i] = replicate(setup, plan, compiled, order, options, first + static_cast<std::uint32_t>(i));
+    });
+    first += static_cast<std::uint32_t>(round.size());
+    for (const Replication& r : round) {
+      if (r.deadlock) {
+        Measured stuck;
+        stuck.deadlock = r.deadlock;
+        return stuck;
+      }
+      m.steps.push_back(r.steps);
+      m.means.push_back(analysis::mean(r.steps));
+      m.straggler_effect += r.straggler;
+      add_use(m.resources, r.use);
+      m.pull_waits += r.pulls;
+      m.push_waits += r.pushes;
+      if (r.efficiency) {
+        efficiency += *r.efficiency;
+        ++efficiencies;
+      }
+      if (m.means.size() >= least && precise_enough(m.means, options.precision)) {
+        enough = true;
+        break;
+      }
     }
   }
-  const auto runs = static_cast<std::int64_t>(m.means.size());
-  m.straggler_effect =
-      straggler / (static_cast<double>(runs) * (options.iterations - options.warm_up));
-  m.resources = use.mean();
-  m.pull_waits = waits.pulls(runs);
-  m.push_waits = waits.pushes(runs);
+  const double runs = static_cast<double>(m.means.size());
+  m.straggler_effect /= runs * (options.iterations - options.warm_up);
+  for (analysis::ResourceUse& use : m.resources) {
+    use.utilisation /= runs;
+    use.bytes_per_step /= runs;
+  }
+  m.pull_waits *= 1 / runs;
+  m.push_waits *= 1 / runs;
+  if (efficiencies > 0) m.ordering_efficiency = efficiency / static_cast<double>(efficiencies);
   return m;
 }
 
@@ -210,7 +220,8 @@ StepRecords record_step(const Setup& setup, const plan::Plan& plan, const Simula
   result.compiled = training::compile(*setup.graph, setup.cluster, plan.layout, setup.training);
   const program::OrderTable order =
       training::compile_order(result.compiled, plan.layout, plan.order, stream_of(options, 0));
-  program::Simulation sim(result.compiled.program, order, iterations_to_run(result.compiled, options));
+  const program::Variation variation = variation_of(setup, result.compiled, options, 0);
+  program::Simulation sim(result.compiled.program, order, iterations_to_run(result.compiled, options), &variation);
   record::IterationRecorder recorder(options.warm_up);
   sim.observe(&recorder);
   sim.run_until(options.iterations);

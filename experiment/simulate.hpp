@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/metrics.hpp"
 #include "analysis/result.hpp"
 #include "experiment/setup.hpp"
 #include "models/plan/plan.hpp"
@@ -17,16 +18,18 @@ namespace stretto::experiment {
 struct SimulateOptions {
   std::uint32_t iterations = 20;
   std::uint32_t warm_up = 2;             // < iterations; not measured
-  std::uint32_t min_replications = 5;    // of plans with random orders; others run once
+  std::uint32_t min_replications = 5;    // where orders or noise are drawn; others run once
   std::uint32_t max_replications = 50;
   double precision = 0.01;
   std::uint64_t seed = 1;
+  std::size_t threads = 1;  // never changes the answer
 };
 
 struct Measured {
   std::vector<std::vector<double>> steps;  // seconds, per replication, measured iterations only
   std::vector<double> means;               // per replication
   double straggler_effect = 0;             // mean over steps; with a barrier
+  std::optional<double> ordering_efficiency;  // with a barrier, where more than one resource is used
   std::vector<analysis::ResourceUse> resources;
   analysis::Waits pull_waits;
   analysis::Waits push_waits;
@@ -35,8 +38,11 @@ struct Measured {
   double mean() const;
 };
 
-// True if the plan draws random orders, so that replications differ.
-bool is_random(const plan::Plan& plan);
+// U and L of the paper without the compute: times alone on the route of all that the worker pulls and pushes, s.
+analysis::OpSums transfer_sums(const Setup& setup, const plan::Layout& layout, std::size_t worker);
+
+// True if orders or noise are drawn, so that replications differ.
+bool is_random(const Setup& setup, const plan::Plan& plan);
 
 Measured simulate(const Setup& setup, const plan::Plan& plan, const SimulateOptions& options);
 

@@ -17,7 +17,8 @@ namespace {
 constexpr std::uint32_t kNoMarker = std::numeric_limits<std::uint32_t>::max();
 }
 
-Simulation::Simulation(const StepProgram& program, const OrderTable& order, std::uint32_t iterations)
+Simulation::Simulation(const StepProgram& program, const OrderTable& order, std::uint32_t iterations,
+                       const Variation* variation)
     : program_(&program),
       order_(&order),
       fluid_(program.wires),
@@ -30,7 +31,7 @@ Simulation::Simulation(const StepProgram& program, const OrderTable& order, std:
   if (!program.markers.empty()) marker_of_.assign(program.size(), kNoMarker);
   for (std::size_t m = 0; m < program.markers.size(); ++m)
     marker_of_[program.markers[m].index()] = static_cast<std::uint32_t>(m);
-  reset(order, iterations);
+  reset(order, iterations, variation);
 }
 
 void Simulation::reset(const OrderTable& order, std::uint32_t iterations, const Variation* variation) {

@@ -47,7 +47,8 @@ struct Blocked {
 class Simulation {
  public:
   // `iterations` > 0: instances of later iterations are never started.
-  Simulation(const StepProgram& program, const OrderTable& order, std::uint32_t iterations);
+  Simulation(const StepProgram& program, const OrderTable& order, std::uint32_t iterations,
+             const Variation* variation = nullptr);
 
   // Back to time 0 with another order; keeps the memory. `variation` (null: none) must outlive the run.
   void reset(const OrderTable& order, std::uint32_t iterations, const Variation* variation = nullptr);

@@ -33,7 +33,7 @@ struct LinkChange {
 struct Variation {
   std::uint64_t stream = 0;
   double cv = 0;
-  std::vector<std::uint64_t> key;  // per activity; empty if cv = 0
+  std::vector<std::uint64_t> key;  // per activity, 0 = no noise; empty if cv = 0
   std::vector<SlowWindow> slow;
   std::vector<LinkChange> links;
 

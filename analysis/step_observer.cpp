@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/waits.hpp"
+#include "analysis/step_observer.hpp"
 
 #include <algorithm>
 
 namespace stretto::analysis {
 
-WaitsObserver::WaitsObserver(const training::Compiled& compiled, std::uint32_t first, std::uint32_t last)
-    : compiled_(&compiled), first_(first), last_(last), ops_ended_(compiled.workers) {
+StepObserver::StepObserver(const training::Compiled& compiled, std::uint32_t first, std::uint32_t last)
+    : compiled_(&compiled),
+      first_(first),
+      last_(last),
+      ops_ended_(compiled.workers),
+      compute_(static_cast<std::size_t>(compiled.workers) * (last - first)) {
   const program::StepProgram& p = compiled.program;
   alone_.resize(p.size());
   for (std::uint32_t a = 0; a < p.size(); ++a)
@@ -15,10 +19,13 @@ WaitsObserver::WaitsObserver(const training::Compiled& compiled, std::uint32_t f
           transfer_duration(Bytes(p.activities[a].amount), p.wires.rate_alone(p.channels[p.activities[a].where].route));
 }
 
-void WaitsObserver::on_end(const program::ActivityRecord& r) {
+void StepObserver::on_end(const program::ActivityRecord& r) {
   const training::Label& label = compiled_->labels[r.activity];
   if (label.role == training::Role::OpsDone) ops_ended_[label.worker] = r.end;
   if (r.iteration < first_ || r.iteration >= last_) return;
+  if (label.role == training::Role::Op)
+    compute_[static_cast<std::size_t>(label.worker) * (last_ - first_) + r.iteration - first_] +=
+        (r.end - r.begin).seconds();
   if (label.role != training::Role::Pull && label.role != training::Role::Push) return;
   const bool pull = label.role == training::Role::Pull;
   Waits& w = pull ? pull_ : push_;
@@ -31,10 +38,9 @@ void WaitsObserver::on_end(const program::ActivityRecord& r) {
   w.wire_shared += std::max(0.0, (r.arrived - r.begin - alone_[r.activity]).seconds());
 }
 
-Waits WaitsObserver::mean(const Waits& sum, std::int64_t runs) const {
-  const double f = 1.0 / (static_cast<double>(runs) * (last_ - first_) * compiled_->workers);
+Waits StepObserver::mean(const Waits& sum) const {
   Waits m = sum;
-  for (double* v : {&m.sender_not_ready, &m.turn, &m.service, &m.wire_queue, &m.wire_own, &m.wire_shared}) *v *= f;
+  m *= 1.0 / (static_cast<double>(last_ - first_) * compiled_->workers);
   return m;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the time of messages goes: sums over all pulls (or pushes) of the stages of model section 4, from the records of
-// a simulation. Per message, with alone = bytes / (rate alone on its route) and L the latency of its channel:
+// What the records of a simulation say about its measured steps: realised compute times, and where the time of messages
+// goes: sums over all pulls (or pushes) of their stages (docs/model.md, section 4). Per message, with alone = bytes / (rate alone on its route) and L the latency of its channel:
 //   sender not ready = ready - end of the worker's ops of the step before, at least 0 (pulls without a barrier)
 //   turn        = handed - ready
 //   service     = (on_wire - handed) + (end - arrived)
@@ -18,22 +18,25 @@
 
 namespace stretto::analysis {
 
-class WaitsObserver : public program::Observer {
+class StepObserver : public program::Observer {
  public:
   // Counts the iterations first <= i < last. `compiled` must outlive the observer.
-  WaitsObserver(const training::Compiled& compiled, std::uint32_t first, std::uint32_t last);
+  StepObserver(const training::Compiled& compiled, std::uint32_t first, std::uint32_t last);
   void on_end(const program::ActivityRecord& record) override;
-  // Mean seconds per step and worker, over everything seen so far in `runs` simulations.
-  Waits pulls(std::int64_t runs) const { return mean(pull_, runs); }
-  Waits pushes(std::int64_t runs) const { return mean(push_, runs); }
+  // Mean seconds per step and worker.
+  Waits pulls() const { return mean(pull_); }
+  Waits pushes() const { return mean(push_); }
+  // Sum of the worker's op times in the step-th measured step, s.
+  double compute(std::size_t worker, std::size_t step) const { return compute_[worker * (last_ - first_) + step]; }
 
  private:
-  Waits mean(const Waits& sum, std::int64_t runs) const;
+  Waits mean(const Waits& sum) const;
   const training::Compiled* compiled_;
   std::uint32_t first_;
   std::uint32_t last_;
   std::vector<Duration> alone_;    // per activity; messages only
   std::vector<Time> ops_ended_;    // per worker: end of the ops of the latest step
+  std::vector<double> compute_;
   Waits pull_;
   Waits push_;
 };

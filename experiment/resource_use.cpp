@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiment/resource_use.hpp"
+
+#include "sim/base/assert.hpp"
+
+namespace stretto::experiment {
+
+using analysis::ResourceKind;
+using analysis::ResourceUse;
+
+Counters read_counters(const training::Compiled& c, const program::Simulation& sim) {
+  Counters k;
+  k.now = sim.now();
+  const auto bytes = [&](network::LinkId link) { return static_cast<double>(sim.bytes_carried(link)); };
+  for (std::uint32_t w = 0; w < c.workers; ++w) {
+    k.device.push_back(sim.busy_time(c.device[w]).seconds());
+    k.worker_threads.push_back(sim.busy_time(c.worker_threads[w]).seconds());
+    k.worker_up.push_back(bytes(c.worker_links[w].up));
+    k.worker_down.push_back(bytes(c.worker_links[w].down));
+  }
+  for (std::uint32_t s = 0; s < c.servers; ++s) {
+    k.server_threads.push_back(sim.busy_time(c.server_threads[s]).seconds());
+    k.server_up.push_back(bytes(c.server_links[s].up));
+    k.server_down.push_back(bytes(c.server_links[s].down));
+  }
+  return k;
+}
+
+std::vector<ResourceUse> resource_use(const training::Compiled& compiled, const Counters& begin, const Counters& end,
+                                      std::uint32_t steps) {
+  std::vector<ResourceUse> uses;
+  const double time = (end.now - begin.now).seconds();
+  const auto pools = [&](const std::vector<double>& from, const std::vector<double>& to,
+                         const std::vector<program::PoolId>& ids, ResourceKind kind) {
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      const program::PoolSpec& pool = compiled.program.pools[ids[i].index()];
+      if (pool.units > 0) uses.push_back({pool.name, kind, (to[i] - from[i]) / (time * pool.units), 0});
+    }
+  };
+  const auto links = [&](const std::vector<double>& from, const std::vector<double>& to,
+                         const std::vector<training::HostLinks>& hosts, bool up, ResourceKind kind) {
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      const network::Link& link = compiled.program.wires.links[(up ? hosts[i].up : hosts[i].down).index()];
+      const double bytes = to[i] - from[i];
+      const double most = link.capacity.bytes_per_ps() * 1e12 * time;
+      uses.push_back({link.name, kind, link.capacity.is_unlimited() ? 0 : bytes / most, bytes / steps});
+    }
+  };
+  pools(begin.device, end.device, compiled.device, ResourceKind::Device);
+  links(begin.worker_down, end.worker_down, compiled.worker_links, false, ResourceKind::WorkerNicDown);
+  links(begin.worker_up, end.worker_up, compiled.worker_links, true, ResourceKind::WorkerNicUp);
+  links(begin.server_up, end.server_up, compiled.server_links, true, ResourceKind::ServerNicUp);
+  links(begin.server_down, end.server_down, compiled.server_links, false, ResourceKind::ServerNicDown);
+  pools(begin.server_threads, end.server_threads, compiled.server_threads, ResourceKind::ServerThreads);
+  pools(begin.worker_threads, end.worker_threads, compiled.worker_threads, ResourceKind::WorkerThreads);
+  return uses;
+}
+
+void add_use(std::vector<ResourceUse>& sum, const std::vector<ResourceUse>& more) {
+  if (sum.empty()) {
+    sum = more;
+    return;
+  }
+  STRETTO_ASSERT(sum.size() == more.size(), "{} resources and {}", sum.size(), more.size());
+  for (std::size_t i = 0; i < sum.size(); ++i) {
+    sum[i].utilisation += more[i].utilisation;
+    sum[i].bytes_per_step += more[i].bytes_per_step;
+  }
+}
+
+}  // namespace stretto::experiment

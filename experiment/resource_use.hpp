@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// How much of each resource a simulation uses between two of its moments.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analysis/result.hpp"
+#include "models/training/compile.hpp"
+#include "sim/program/simulation.hpp"
+
+namespace stretto::experiment {
+
+// Busy times (s) and carried bytes of all resources at one moment.
+struct Counters {
+  Time now;
+  std::vector<double> device, worker_threads, server_threads;          // s
+  std::vector<double> worker_up, worker_down, server_up, server_down;  // bytes
+};
+
+Counters read_counters(const training::Compiled& compiled, const program::Simulation& sim);
+
+// Use from `begin` to `end`, `steps` steps apart: devices, NICs (worker down, worker up, server up, server down) and the
+// thread pools that have a limit. A link without a limit is used 0.
+std::vector<analysis::ResourceUse> resource_use(const training::Compiled& compiled, const Counters& begin,
+                                                const Counters& end, std::uint32_t steps);
+
+// Adds `more` to `sum` (equal lists of resources; an empty sum takes it over).
+void add_use(std::vector<analysis::ResourceUse>& sum, const std::vector<analysis::ResourceUse>& more);
+
+}  // namespace stretto::experiment

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/training/variation.hpp"
+
+namespace stretto::training {
+
+program::Variation compile_variation(const Compiled& compiled, const VariationSpec& spec, std::uint64_t stream) {
+  program::Variation v;
+  v.stream = stream;
+  v.cv = spec.compute_cv;
+  if (v.cv > 0) {
+    v.key.resize(compiled.labels.size());
+    for (std::size_t a = 0; a < compiled.labels.size(); ++a) {
+      const Label& label = compiled.labels[a];
+      if (label.role == Role::Op) v.key[a] = (static_cast<std::uint64_t>(label.worker) << 32) + label.item + 1;
+    }
+  }
+  for (const SlowWorker& s : spec.slow_workers)
+    if (s.worker < compiled.workers)
+      v.slow.push_back({compiled.device[s.worker].index(), s.slowdown, s.from, s.until});
+  for (const NicChange& n : spec.nics) {
+    const auto& hosts = n.server ? compiled.server_links : compiled.worker_links;
+    if (n.host >= hosts.size()) continue;
+    v.links.push_back({hosts[n.host].up, n.at, n.factor});
+    v.links.push_back({hosts[n.host].down, n.at, n.factor});
+  }
+  return v;
+}
+
+}  // namespace stretto::training

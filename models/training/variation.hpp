@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Variation of a training job in its own words, and its translation for the engine (sim/program/variation.hpp).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/training/compile.hpp"
+#include "sim/base/units.hpp"
+#include "sim/program/variation.hpp"
+
+namespace stretto::training {
+
+// Ops of `worker` that start in [from, until) take `slowdown` times as long.
+struct SlowWorker {
+  std::uint32_t worker = 0;
+  double slowdown = 1;  // > 0
+  Time from;
+  Time until = Time::never();
+  bool operator==(const SlowWorker&) const = default;
+};
+
+// From `at` on both directions of a host's NIC have `factor` times their rate.
+struct NicChange {
+  bool server = false;
+  std::uint32_t host = 0;
+  Time at;
+  double factor = 1;  // > 0
+  bool operator==(const NicChange&) const = default;
+};
+
+struct VariationSpec {
+  double compute_cv = 0;  // coefficient of variation of each worker op's time, 0 = none
+  std::vector<SlowWorker> slow_workers;
+  std::vector<NicChange> nics;
+  bool none() const { return compute_cv == 0 && slow_workers.empty() && nics.empty(); }
+  bool operator==(const VariationSpec&) const = default;
+};
+
+// `stream` keys the draws; the same stream gives the same op the same noise under every layout and order. Changes of
+// hosts that `compiled` lacks are left out. Updates at servers carry no noise.
+program::Variation compile_variation(const Compiled& compiled, const VariationSpec& spec, std::uint64_t stream);
+
+}  // namespace stretto::training
