@@ -83,6 +83,7 @@ void check_section(Reader& reader, const Node& node, const std::string& prefix,
 }  // namespace
 
 void Reader::error(const Place& place, std::string_view key, std::string message, std::string hint) {
+  if (diagnostics_.size() >= kMaxFindings) return;
   Diagnostic d{Severity::Error, place.span(), std::string(key), std::move(message), std::move(hint)};
   const bool known = std::any_of(diagnostics_.begin(), diagnostics_.end(),
                                  [&](const Diagnostic& other) { return same_finding(other, d); });

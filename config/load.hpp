@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From YAML files to one tree: reading, `include`, overrides.
 //
-// Read: one document of at most 4 MiB and 64 levels in UTF-8 (a byte order mark and CRLF are accepted); tags, anchors,
+// Read: one document of at most 4 MiB, 64 levels and 10,000 keys in a mapping, in UTF-8 (a byte order mark and CRLF are accepted); tags, anchors,
 // aliases, merge keys, doubled keys and further documents are refused, each at its place.
 // Include: any mapping may say `include: path` or a list of paths, relative to the file that says it. The included
 // mapping is merged under the keys that stand beside it: local values win, mappings merge key by key, everything else
@@ -22,6 +22,7 @@ namespace stretto::config {
 
 inline constexpr std::size_t kMaxFileBytes = 4u << 20;
 inline constexpr int kMaxNesting = 64;
+inline constexpr std::size_t kMaxKeys = 10'000;  // of one mapping
 inline constexpr int kMaxIncludeDepth = 16;
 inline constexpr int kMaxIncludes = 1000;
 inline constexpr std::int64_t kFormatVersion = 1;  // of `stretto: N`

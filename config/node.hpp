@@ -15,6 +15,9 @@
 
 namespace stretto::config {
 
+// Findings beyond this number are not reported: a file with so many is not what it is taken for.
+inline constexpr std::size_t kMaxFindings = 100;
+
 // One text that was read. `directory` is what relative paths in it are relative to ("" = the current directory).
 struct Source {
   std::string file;

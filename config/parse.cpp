@@ -138,6 +138,11 @@ class Builder : public YAML::EventHandler {
       report(key.place, fmt::format("the key '{}' stands here twice", key.text),
              fmt::format("the first is at {}:{}:{}", source_->file, first.line, first.column));
     }
+    if (diagnostics.size() >= kMaxFindings) throw Stop();
+    if (frame.node.entries.size() >= kMaxKeys) {
+      report(key.place, fmt::format("more than {} keys in one mapping", kMaxKeys));
+      throw Stop();
+    }
     frame.doubled = !fresh;
     frame.entry = Entry{std::move(key.text), key.place, {}};
   }

@@ -17,7 +17,6 @@ namespace {
 using config::Node;
 using config::Reader;
 
-constexpr std::size_t kMaxFindings = 100;
 constexpr std::string_view kWorkloadSuffix = ".workload.json";
 
 // The place of the field, or that of the nearest section around it that the tree has.
@@ -194,7 +193,7 @@ std::vector<Point> read_points(Reader& reader, config::Loader& loader, const Nod
   std::vector<Point> points;
   std::set<std::string> seen;
   std::vector<std::size_t> at(axes.size(), 0);
-  while (reader.diagnostics().size() < kMaxFindings) {
+  while (reader.diagnostics().size() < config::kMaxFindings) {
     Point point;
     std::vector<config::Override> overrides;
     for (std::size_t a = 0; a < axes.size(); ++a) {

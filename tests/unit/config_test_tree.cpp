@@ -88,6 +88,19 @@ TEST(ConfigTree, LimitsHoldForHostileText) {
   EXPECT_NE(first_error(fmt::format("a: [{}]\n", deep)), "");
 }
 
+TEST(ConfigTree, KeysAndFindingsAreLimited) {
+  std::string keys;
+  for (std::size_t i = 0; i < kMaxKeys; ++i) keys += fmt::format("k{}: 1\n", i);
+  EXPECT_EQ(first_error(keys), "");
+  EXPECT_EQ(first_error(keys + "one: more\n"), "more than 10000 keys in one mapping");
+  try {
+    parse_text(keys + keys, "t.yaml");
+    FAIL();
+  } catch (const UserError& e) {
+    EXPECT_EQ(e.diagnostics().size(), kMaxFindings);
+  }
+}
+
 TEST(ConfigTree, AliasBombsAreRefused) {
   std::string text = "a0: &a0 [x, x]\n";
   for (int i = 1; i < 40; ++i) text += fmt::format("a{}: &a{} [*a{}]\n", i, i, i - 1);
