@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // From YAML files to one tree: reading, `include`, overrides.
 //
-// Read: one document of at most 4 MiB, 64 levels and 10,000 keys in a mapping, in UTF-8 (a byte order mark and CRLF are accepted); tags, anchors,
-// aliases, merge keys, doubled keys and further documents are refused, each at its place.
+// Read: one document of at most 4 MiB, 64 levels and 10,000 keys in a mapping, in UTF-8 (a byte order mark and CRLF are
+// accepted); tags, anchors, aliases, merge keys, doubled keys and further documents are refused, each at its place.
 // Include: any mapping may say `include: path` or a list of paths, relative to the file that says it. The included
 // mapping is merged under the keys that stand beside it: local values win, mappings merge key by key, everything else
 // replaces; of several includes the later wins. An included file may say `stretto: 1`. Values keep their own places.

@@ -139,7 +139,7 @@ class Builder : public YAML::EventHandler {
              fmt::format("the first is at {}:{}:{}", source_->file, first.line, first.column));
     }
     if (diagnostics.size() >= kMaxFindings) throw Stop();
-    if (frame.node.entries.size() >= kMaxKeys) {
+    if (fresh && frame.node.entries.size() >= kMaxKeys) {
       report(key.place, fmt::format("more than {} keys in one mapping", kMaxKeys));
       throw Stop();
     }
