@@ -28,6 +28,7 @@ constexpr auto kLaterEnd = [](const auto& a, const auto& b) {
 FluidNetwork::FluidNetwork(const Wires& wires) {
   real_links_ = static_cast<std::uint32_t>(wires.links.size());
   links_.resize(real_links_);
+  for (const Link& link : wires.links) nominal_.push_back(link.capacity.bytes_per_ps());
   std::map<std::int64_t, std::uint32_t> cap_links;
   classes_.resize(wires.routes.size());
   first_.push_back(0);
@@ -53,7 +54,7 @@ FluidNetwork::FluidNetwork(const Wires& wires) {
 void FluidNetwork::reset() {
   for (std::size_t l = 0; l < links_.size(); ++l) {
     LinkState& link = links_[l];
-    if (l < real_links_) link.capacity = wires_->links[l].capacity.bytes_per_ps();
+    if (l < real_links_) link.capacity = nominal_[l];
     link.level = link.committed_level = l < real_links_ ? kInfinity : link.capacity;
     link.clock = link.sum = 0;
     link.since = Time();
@@ -469,7 +470,7 @@ void FluidNetwork::solve(Time now) {
 }
 
 void FluidNetwork::set_capacity(LinkId link, double factor) {
-  links_[link.index()].capacity = wires_->links[link.index()].capacity.bytes_per_ps() * factor;
+  links_[link.index()].capacity = nominal_[link.index()] * factor;
   mark(link.index());
 }
 

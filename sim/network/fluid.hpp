@@ -106,6 +106,7 @@ class FluidNetwork {
   void schedule(std::uint32_t link, Time now);
 
   std::uint32_t real_links_ = 0;
+  std::vector<double> nominal_;      // capacities of the real links as the wires have them, bytes/ps
   std::vector<LinkState> links_;      // real links, then one pseudo-link per distinct cap
   std::vector<ClassState> classes_;   // one per route
   std::vector<std::uint32_t> first_;  // hops of class c: hop_[first_[c]] .. hop_[first_[c + 1]], caps last
