@@ -7,6 +7,7 @@
 
 #include "io/file/file.hpp"
 #include "io/import/pipedream.hpp"
+#include "io/import/tensorflow.hpp"
 #include "io/import/workload.hpp"
 
 namespace stretto::io {
@@ -47,6 +48,7 @@ const std::vector<Importer>& importers() {
   static const std::vector<Importer> table = {
       {"workload", "JSON with \"format\": \"stretto-workload\"", is_workload, import_workload},
       {"pipedream", "graph.txt of the PipeDream profiler", is_pipedream, import_pipedream},
+      {"tensorflow", "GraphDef, or RunMetadata with its GraphDef, binary or text", is_tensorflow, import_tensorflow},
   };
   return table;
 }

@@ -19,6 +19,7 @@ struct ImportOptions {
   std::string name;                   // name of the graph; empty: from the file (or its path)
   std::string source;                 // where the figures come from; empty: from the file (or its path)
   std::optional<std::int64_t> batch;  // samples per step; none: from the file, or guessed and said
+  std::string graph_path = {};        // the GraphDef that belongs to a TensorFlow trace; empty: none
 };
 
 // Notes for people, one sentence each.

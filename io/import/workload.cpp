@@ -17,6 +17,8 @@ namespace stretto::io {
 namespace {
 
 constexpr std::int64_t kMaxBatch = 1'000'000'000;
+constexpr std::int64_t kMostServers = 1'000'000;
+constexpr double kMostAmount = 1e24;  // of an op's operations or bytes
 
 // A name that stands for an op or parameter, resolved when all names are known.
 struct Reference {
@@ -73,6 +75,13 @@ void read_phase(const json::Value& value, graph::Phase& out) {
     value.error("must be \"forward\" or \"backward\"");
 }
 
+void read_amount(const json::Value& value, double& out) {
+  const auto number = value.number();
+  if (number && *number < 0) value.error("must not be negative");
+  else if (number && *number > kMostAmount) value.error(fmt::format("must be at most {}", kMostAmount));
+  else if (number) out = *number;
+}
+
 void read_op(const json::Value& value, std::vector<RawOp>& ops) {
   RawOp raw;
   raw.place = value.place();
@@ -82,6 +91,8 @@ void read_op(const json::Value& value, std::vector<RawOp>& ops) {
       {"time_ps", true, [&](const json::Value& v) { raw.op.time = Duration::ps(v.integer(0).value_or(0)); }},
       {"inputs", false, [&](const json::Value& v) { read_references(v, raw.inputs); }},
       {"reads", false, [&](const json::Value& v) { read_references(v, raw.reads); }},
+      {"flops", false, [&](const json::Value& v) { read_amount(v, raw.op.flops); }},
+      {"memory_bytes", false, [&](const json::Value& v) { read_amount(v, raw.op.memory_bytes); }},
   });
   ops.push_back(std::move(raw));
 }
@@ -95,6 +106,8 @@ void read_parameter(const json::Value& value, std::vector<RawParameter>& paramet
       {"bytes", true, [&](const json::Value& v) { p.bytes = Bytes(v.integer(1).value_or(1)); }},
       {"trainable", false, [&](const json::Value& v) { p.trainable = v.boolean().value_or(true); }},
       {"gradient", false, [&](const json::Value& v) { read_reference(v, raw.gradient); }},
+      {"server", false,
+       [&](const json::Value& v) { p.server = static_cast<std::int32_t>(v.integer(0, kMostServers).value_or(-1)); }},
   });
   parameters.push_back(std::move(raw));
 }
@@ -207,6 +220,8 @@ std::string write_workload(const graph::Graph& graph) {
       for (const graph::ParameterId p : op.reads) w.value(graph.parameters[p.index()].name);
       w.end_array();
     }
+    if (op.flops > 0) w.member("flops", op.flops);
+    if (op.memory_bytes > 0) w.member("memory_bytes", op.memory_bytes);
     w.end_object();
   }
   w.end_array();
@@ -216,6 +231,7 @@ std::string write_workload(const graph::Graph& graph) {
     w.member("name", p.name).member("bytes", p.bytes.count());
     if (!p.trainable) w.member("trainable", false);
     if (p.gradient.valid()) w.member("gradient", graph.ops[p.gradient.index()].name);
+    if (p.server >= 0) w.member("server", p.server);
     w.end_object();
   }
   w.end_array();
