@@ -85,10 +85,10 @@ struct Waits {
   Waits& operator*=(double factor);
 };
 
-enum class ChangeKind : std::uint8_t { Hardware, Layout, Order };
+// Hardware and Mode (how the job synchronises) move the bound over all layouts; Layout and Order do not.
+enum class ChangeKind : std::uint8_t { Hardware, Mode, Layout, Order };
 
-// A change that was simulated to say what would help: "server NICs 2x faster" -> gain of step rate. Hardware moves the
-// bound over all layouts, the other kinds do not.
+// A change that was simulated to say what would help: "server NICs 2x faster" -> gain of step rate.
 struct WhatIf {
   std::string change;
   double gain = 0;  // fraction

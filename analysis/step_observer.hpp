@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the records of a simulation say about its measured steps: realised compute times, and where the time of messages
-// goes: sums over all pulls (or pushes) of their stages (docs/model.md, section 4). Per message, with alone = bytes / (rate alone on its route) and L the latency of its channel:
+// goes: sums over all pulls (or pushes) of their stages (docs/model.md, section 4). Per message, with alone = bytes /
+// (rate alone on its route) and L the latency of its channel:
 //   sender not ready = ready - end of the worker's ops of the step before, at least 0 (pulls without a barrier)
 //   turn        = handed - ready
 //   service     = (on_wire - handed) + (end - arrived)
@@ -34,8 +35,8 @@ class StepObserver : public program::Observer {
   const training::Compiled* compiled_;
   std::uint32_t first_;
   std::uint32_t last_;
-  std::vector<Duration> alone_;    // per activity; messages only
-  std::vector<Time> ops_ended_;    // per worker: end of the ops of the latest step
+  std::vector<Duration> alone_;  // per activity; messages only
+  std::vector<Time> ops_ended_;  // per worker: end of the ops of the latest step
   std::vector<double> compute_;
   Waits pull_;
   Waits push_;

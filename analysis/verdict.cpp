@@ -222,7 +222,7 @@ std::string help_sentence(const PolicyResult& result) {
   std::size_t listed = 0;
   for (const WhatIf* w : changes) {
     if (w->gain < kNoticeable) break;
-    if (w->kind == ChangeKind::Hardware) {
+    if (w->kind == ChangeKind::Hardware || w->kind == ChangeKind::Mode) {
       if (listed++ < kChangesListed) others += (others.empty() ? "" : "; ") + change_text(*w);
     } else if (text.empty()) {
       text = " What helps without new hardware: " + change_text(*w);

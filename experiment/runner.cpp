@@ -38,8 +38,8 @@ std::string label(const PolicySpec& policy) {
 }
 
 SimulateOptions simulate_options(const RunsSpec& runs) {
-  return {runs.iterations, runs.warm_up, runs.min_replications, runs.max_replications, runs.precision, runs.seed,
-          available_threads()};
+  return {runs.iterations, runs.warm_up, runs.min_replications, runs.max_replications,
+          runs.precision,  runs.seed,    available_threads()};
 }
 
 // One value per replication of `like`; a plan without randomness is the same in each.
@@ -51,7 +51,8 @@ analysis::Gain gain(const Measured& baseline, const Measured& measured) {
   if (baseline.deadlock) return {std::nullopt, "the baseline ends in a deadlock"};
   // Replications are paired by number as far as both have them.
   std::size_t n = std::max(baseline.means.size(), measured.means.size());
-  if (baseline.means.size() > 1 && measured.means.size() > 1) n = std::min(baseline.means.size(), measured.means.size());
+  if (baseline.means.size() > 1 && measured.means.size() > 1)
+    n = std::min(baseline.means.size(), measured.means.size());
   std::vector<double> a = paired(baseline.means, n);
   std::vector<double> b = paired(measured.means, n);
   a.resize(n);
@@ -116,6 +117,13 @@ void add_bounds(const Setup& setup, const plan::Layout& layout, PolicyResult& re
     result.gap.reason = "the bound is 0";
 }
 
+// "10 Gbit/s"; a rate that no unit makes short (one set by a ratio) with three digits: "about 18.9 Gbit/s".
+std::string nic_text(Bandwidth nic) {
+  const std::string exact = config::format_bandwidth(nic);
+  if (exact.size() <= 12) return exact;
+  return fmt::format("about {:.3g} Gbit/s", static_cast<double>(nic.bits_per_second()) * 1e-9);
+}
+
 class Runner {
  public:
   Runner(const Experiment& experiment, const RunOptions& options, const Progress& progress)
@@ -169,16 +177,14 @@ class Runner {
         explain_absence(*measured[i].deadlock, r);
       } else {
         fill(setup, policies[i], plans[i], measured[i], options, r);
-        r.gain_over_random =
-            policies[i].name == "random" ? analysis::Gain{std::nullopt, "the baseline itself"}
-                                         : gain(baseline("random"), measured[i]);
+        r.gain_over_random = policies[i].name == "random" ? analysis::Gain{std::nullopt, "the baseline itself"}
+                                                          : gain(baseline("random"), measured[i]);
         r.gain_over_fifo = policies[i].name == "fifo" ? analysis::Gain{std::nullopt, "the baseline itself"}
                                                       : gain(baseline("fifo"), measured[i]);
       }
       results.push_back(std::move(r));
       if (options_.timelines && first_point && !measured[i].deadlock)
-        out_.timelines.push_back(
-            {label(policies[i]), setup, plans[i].layout, record_step(setup, plans[i], options)});
+        out_.timelines.push_back({label(policies[i]), setup, plans[i].layout, record_step(setup, plans[i], options)});
     }
     for (PolicyResult& r : results) r.verdict = analysis::verdict(r, results);
     for (PolicyResult& r : results) out_.result.results.push_back(std::move(r));
@@ -186,9 +192,8 @@ class Runner {
 
   static void explain_absence(const std::string& deadlock, PolicyResult& r) {
     r.deadlock = deadlock;
-    for (analysis::Figure* figure :
-         {&r.scaling_efficiency, &r.lower_bound_s, &r.lower_bound_any_layout_s, &r.gap, &r.ordering_efficiency,
-          &r.speedup_limit, &r.straggler_effect})
+    for (analysis::Figure* figure : {&r.scaling_efficiency, &r.lower_bound_s, &r.lower_bound_any_layout_s, &r.gap,
+                                     &r.ordering_efficiency, &r.speedup_limit, &r.straggler_effect})
       figure->reason = "deadlock";
     r.gain_over_random.reason = r.gain_over_fifo.reason = "deadlock";
   }
@@ -202,8 +207,10 @@ class Runner {
     r.resources = measured.resources;
     r.pull_waits = measured.pull_waits;
     r.push_waits = measured.push_waits;
-    if (setup.training.barrier) r.straggler_effect.value = measured.straggler_effect;
-    else r.straggler_effect.reason = "defined at a barrier";
+    if (setup.training.barrier)
+      r.straggler_effect.value = measured.straggler_effect;
+    else
+      r.straggler_effect.reason = "defined at a barrier";
     add_paper_metrics(setup, plan.layout, measured, r);
     add_bounds(setup, plan.layout, r);
     if (setup.cluster.workers.size() == 1) {
@@ -212,17 +219,21 @@ class Runner {
       Setup alone = setup;
       alone.cluster.workers.resize(1);
       const Measured one = simulate(alone, make_plan(alone, policy, options.seed), options);
-      if (one.deadlock) r.scaling_efficiency.reason = "one worker ends in a deadlock";
-      else r.scaling_efficiency.value = one.mean() / r.step_time.estimate.mean;
+      if (one.deadlock)
+        r.scaling_efficiency.reason = "one worker ends in a deadlock";
+      else
+        r.scaling_efficiency.value = one.mean() / r.step_time.estimate.mean;
     }
     r.what_if = what_if(setup, policy, r.step_time.estimate.mean, options);
   }
 
   std::string describe(const Spec& spec, const Setup& setup) const {
-    const auto count = [](std::size_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); };
-    std::string nic = config::format_bandwidth(setup.cluster.workers[0].nic.down);
+    const auto count = [](std::size_t n, const char* what) {
+      return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+    };
+    std::string nic = nic_text(setup.cluster.workers[0].nic.down);
     if (setup.cluster.workers[0].nic.down != setup.cluster.servers[0].nic.up)
-      nic += " (servers " + config::format_bandwidth(setup.cluster.servers[0].nic.up) + ")";
+      nic += " (servers " + nic_text(setup.cluster.servers[0].nic.up) + ")";
     const bool training = setup.training.mode == training::Mode::Training;
     return fmt::format("{} {}, {} ({}), {}, {}, {} barrier", setup.graph->name, training ? "training" : "inference",
                        count(setup.cluster.workers.size(), "worker"), spec.cluster.workers.device.name,

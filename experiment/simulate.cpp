@@ -28,8 +28,8 @@ std::uint64_t stream_of(const SimulateOptions& options, std::uint32_t replicatio
   return stream_key(options.seed, fmt::format("orders/replication {}", replication));
 }
 
-program::Variation variation_of(const Setup& setup, const training::Compiled& compiled,
-                                const SimulateOptions& options, std::uint32_t replication) {
+program::Variation variation_of(const Setup& setup, const training::Compiled& compiled, const SimulateOptions& options,
+                                std::uint32_t replication) {
   return training::compile_variation(compiled, setup.variation,
                                      stream_key(options.seed, fmt::format("noise/replication {}", replication)));
 }
@@ -64,8 +64,8 @@ std::vector<double> step_times(const training::Compiled& compiled, const program
   return steps;
 }
 
-double straggler_sum(const training::Compiled& compiled, const program::Simulation& sim,
-                     const SimulateOptions& options, const std::vector<double>& steps) {
+double straggler_sum(const training::Compiled& compiled, const program::Simulation& sim, const SimulateOptions& options,
+                     const std::vector<double>& steps) {
   double sum = 0;
   std::vector<double> arrivals(compiled.workers);
   for (std::uint32_t i = options.warm_up; i < options.iterations; ++i) {

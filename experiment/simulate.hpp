@@ -17,8 +17,8 @@ namespace stretto::experiment {
 
 struct SimulateOptions {
   std::uint32_t iterations = 20;
-  std::uint32_t warm_up = 2;             // < iterations; not measured
-  std::uint32_t min_replications = 5;    // where orders or noise are drawn; others run once
+  std::uint32_t warm_up = 2;           // < iterations; not measured
+  std::uint32_t min_replications = 5;  // where orders or noise are drawn; others run once
   std::uint32_t max_replications = 50;
   double precision = 0.01;
   std::uint64_t seed = 1;
@@ -26,14 +26,14 @@ struct SimulateOptions {
 };
 
 struct Measured {
-  std::vector<std::vector<double>> steps;  // seconds, per replication, measured iterations only
-  std::vector<double> means;               // per replication
-  double straggler_effect = 0;             // mean over steps; with a barrier
+  std::vector<std::vector<double>> steps;     // seconds, per replication, measured iterations only
+  std::vector<double> means;                  // per replication
+  double straggler_effect = 0;                // mean over steps; with a barrier
   std::optional<double> ordering_efficiency;  // with a barrier, where more than one resource is used
   std::vector<analysis::ResourceUse> resources;
   analysis::Waits pull_waits;
   analysis::Waits push_waits;
-  std::optional<std::string> deadlock;     // then everything above is empty
+  std::optional<std::string> deadlock;  // then everything above is empty
 
   double mean() const;
 };

@@ -54,7 +54,7 @@ std::vector<Change> changes(const Setup& setup) {
                       for (auto& server : s.cluster.servers) server.threads *= 2;
                     }});
   if (setup.training.barrier && setup.training.mode == training::Mode::Training)
-    list.push_back({"no barrier between steps (training.barrier: false)", ChangeKind::Hardware,
+    list.push_back({"no barrier between steps (training.barrier: false)", ChangeKind::Mode,
                     [](Setup& s) { s.training.barrier = false; }});
   return list;
 }

@@ -48,6 +48,8 @@ const char* kind_key(ChangeKind kind) {
   switch (kind) {
     case ChangeKind::Hardware:
       return "hardware";
+    case ChangeKind::Mode:
+      return "mode";
     case ChangeKind::Layout:
       return "layout";
     case ChangeKind::Order:

@@ -15,8 +15,7 @@ std::string microseconds(Duration d) { return fmt::format("{:.6f}", d.seconds() 
 }  // namespace
 
 std::string write_step_trace(const graph::Graph& graph, const cluster::Cluster& cluster, const plan::Layout& layout,
-                             const training::Compiled& compiled,
-                             const std::vector<program::ActivityRecord>& records) {
+                             const training::Compiled& compiled, const std::vector<program::ActivityRecord>& records) {
   Time origin = Time::never();
   for (const auto& r : records) origin = std::min(origin, r.ready);
   std::vector<Span> spans;
@@ -40,8 +39,8 @@ std::string write_step_trace(const graph::Graph& graph, const cluster::Cluster& 
         span.name += fmt::format(" slice {}", t.slice);
       span.args.emplace_back("bytes", std::to_string(t.bytes.count()));
       if (message) {
-        span.track = fmt::format("{} server {}", label.role == training::Role::Pull ? "pulls from" : "pushes to",
-                                 t.server);
+        span.track =
+            fmt::format("{} server {}", label.role == training::Role::Pull ? "pulls from" : "pushes to", t.server);
         span.args.emplace_back("waited for its turn, us", microseconds(r.handed - r.ready));
         span.args.emplace_back("sender service, us", microseconds(r.on_wire - r.handed));
         span.args.emplace_back("waited for the wire, us", microseconds(r.begin - r.on_wire));

@@ -16,7 +16,6 @@
 namespace stretto::io {
 
 std::string write_step_trace(const graph::Graph& graph, const cluster::Cluster& cluster, const plan::Layout& layout,
-                             const training::Compiled& compiled,
-                             const std::vector<program::ActivityRecord>& records);
+                             const training::Compiled& compiled, const std::vector<program::ActivityRecord>& records);
 
 }  // namespace stretto::io

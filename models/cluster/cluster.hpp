@@ -56,11 +56,11 @@ enum class LinkModel : std::uint8_t { Fluid, Fifo };
 
 struct Network {
   LinkModel model = LinkModel::Fluid;
-  Duration latency;                // one way, host to host
-  double efficiency = 1.0;         // payload / wire, (0, 1]; applied to every NIC rate
-  std::uint32_t streams = 1;       // messages of one channel that move at a time; 0 = unlimited
+  Duration latency;                             // one way, host to host
+  double efficiency = 1.0;                      // payload / wire, (0, 1]; applied to every NIC rate
+  std::uint32_t streams = 1;                    // messages of one channel that move at a time; 0 = unlimited
   Bandwidth rate_cap = Bandwidth::unlimited();  // per connection
-  Bytes chunk;                     // Fifo only: store-and-forward unit, 0 = whole messages
+  Bytes chunk;                                  // Fifo only: store-and-forward unit, 0 = whole messages
 };
 
 struct Cluster {

@@ -57,8 +57,7 @@ class Compiler {
     auto& wires = builder_.wires();
     const double efficiency = cluster_.network.efficiency;
     for (const auto& worker : cluster_.workers) {
-      out_.device.push_back(
-          builder_.add_pool({worker.name + " device", worker.device.cores, program::PoolRule::Fifo}));
+      out_.device.push_back(builder_.add_pool({worker.name + " device", worker.device.cores, program::PoolRule::Fifo}));
       out_.worker_threads.push_back(
           builder_.add_pool({worker.name + " threads", worker.threads, program::PoolRule::Fifo}));
       HostLinks links;
@@ -198,8 +197,10 @@ class Compiler {
       const ActivityId asked = own_update ? ActivityId() : requested(transfer.server);
       const ActivityId pull = add(
           Role::Pull, w, t, builder_.add_message(pull_channel_[w * out_.servers + transfer.server], transfer.bytes));
-      if (own_update) builder_.add_edge(update_[t], pull, 1);
-      else builder_.add_edge(asked, pull);
+      if (own_update)
+        builder_.add_edge(update_[t], pull, 1);
+      else
+        builder_.add_edge(asked, pull);
       out_.pull.push_back(pull);
     }
   }
@@ -323,17 +324,28 @@ std::string describe(const Compiled& compiled, const graph::Graph& graph, const 
     return slices == 1 ? name : fmt::format("{} slice {}", name, t.slice);
   };
   switch (label.role) {
-    case Role::Start: return fmt::format("start of the step of worker {}", label.worker);
-    case Role::Overhead: return fmt::format("step overhead of worker {}", label.worker);
-    case Role::Request: return fmt::format("requests of worker {} to server {}", label.worker, label.item);
-    case Role::Pull: return fmt::format("pull {} of worker {}", transfer(), label.worker);
-    case Role::Op: return fmt::format("op {} of worker {}", graph.ops[label.item].name, label.worker);
-    case Role::Push: return fmt::format("push {} of worker {}", transfer(), label.worker);
-    case Role::Aggregate: return fmt::format("aggregation of {}", transfer());
-    case Role::Update: return fmt::format("update of {}", transfer());
-    case Role::OpsDone: return fmt::format("end of the ops of worker {}", label.worker);
-    case Role::Arrived: return fmt::format("arrival of worker {} at the barrier", label.worker);
-    case Role::StepEnd: return "barrier";
+    case Role::Start:
+      return fmt::format("start of the step of worker {}", label.worker);
+    case Role::Overhead:
+      return fmt::format("step overhead of worker {}", label.worker);
+    case Role::Request:
+      return fmt::format("requests of worker {} to server {}", label.worker, label.item);
+    case Role::Pull:
+      return fmt::format("pull {} of worker {}", transfer(), label.worker);
+    case Role::Op:
+      return fmt::format("op {} of worker {}", graph.ops[label.item].name, label.worker);
+    case Role::Push:
+      return fmt::format("push {} of worker {}", transfer(), label.worker);
+    case Role::Aggregate:
+      return fmt::format("aggregation of {}", transfer());
+    case Role::Update:
+      return fmt::format("update of {}", transfer());
+    case Role::OpsDone:
+      return fmt::format("end of the ops of worker {}", label.worker);
+    case Role::Arrived:
+      return fmt::format("arrival of worker {} at the barrier", label.worker);
+    case Role::StepEnd:
+      return "barrier";
   }
   return "activity";
 }

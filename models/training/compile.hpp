@@ -37,7 +37,19 @@ struct Options {
 
 // What an activity stands for. `item` is an op, a transfer or a server (Request), else 0; `worker` is 0 where it has
 // none (Aggregate, Update, StepEnd).
-enum class Role : std::uint8_t { Start, Overhead, Request, Pull, Op, Push, Aggregate, Update, OpsDone, Arrived, StepEnd };
+enum class Role : std::uint8_t {
+  Start,
+  Overhead,
+  Request,
+  Pull,
+  Op,
+  Push,
+  Aggregate,
+  Update,
+  OpsDone,
+  Arrived,
+  StepEnd
+};
 
 struct Label {
   Role role = Role::Start;

@@ -15,8 +15,7 @@ program::Variation compile_variation(const Compiled& compiled, const VariationSp
     }
   }
   for (const SlowWorker& s : spec.slow_workers)
-    if (s.worker < compiled.workers)
-      v.slow.push_back({compiled.device[s.worker].index(), s.slowdown, s.from, s.until});
+    if (s.worker < compiled.workers) v.slow.push_back({compiled.device[s.worker].index(), s.slowdown, s.from, s.until});
   for (const NicChange& n : spec.nics) {
     const auto& hosts = n.server ? compiled.server_links : compiled.worker_links;
     if (n.host >= hosts.size()) continue;

@@ -22,8 +22,8 @@ class InternalError : public std::logic_error {
 }  // namespace stretto
 
 // STRETTO_ASSERT(condition, "format {}", values...): cost is one predicted branch.
-#define STRETTO_ASSERT(condition, ...)                                                            \
-  do {                                                                                            \
-    if (!(condition)) [[unlikely]]                                                                \
+#define STRETTO_ASSERT(condition, ...)                                                             \
+  do {                                                                                             \
+    if (!(condition)) [[unlikely]]                                                                 \
       ::stretto::raise_internal_error(__FILE__, __LINE__, #condition, ::fmt::format(__VA_ARGS__)); \
   } while (false)

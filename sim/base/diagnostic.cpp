@@ -39,10 +39,14 @@ std::string escape_control(std::string_view text) {
       for (std::size_t k = 0; k < bad; ++k) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[i + k]));
       i += bad;
     } else if (n == 1 && (c < 0x20 || c == 0x7F)) {
-      if (c == '\n') out += "\\n";
-      else if (c == '\t') out += "\\t";
-      else if (c == '\r') out += "\\r";
-      else out += fmt::format("\\x{:02x}", c);
+      if (c == '\n')
+        out += "\\n";
+      else if (c == '\t')
+        out += "\\t";
+      else if (c == '\r')
+        out += "\\r";
+      else
+        out += fmt::format("\\x{:02x}", c);
       i += 1;
     } else {
       out.append(text.substr(i, n));
@@ -71,13 +75,15 @@ std::string render(const Diagnostic& d) {
     std::string shown = s.text;
     std::replace(shown.begin(), shown.end(), '\t', ' ');
     int start = 0;
-    if (static_cast<int>(shown.size()) > kWidth) start = std::max(0, std::min(s.column - 1 - kWidth / 2, static_cast<int>(shown.size()) - kWidth));
+    if (static_cast<int>(shown.size()) > kWidth)
+      start = std::max(0, std::min(s.column - 1 - kWidth / 2, static_cast<int>(shown.size()) - kWidth));
     const std::string part = shown.substr(static_cast<std::size_t>(start), kWidth);
     const int caret = std::clamp(s.column - 1 - start, 0, static_cast<int>(part.size()));
     const std::string before = escape_control(part.substr(0, static_cast<std::size_t>(caret)));
     out += "  " + escape_control(part) + "\n";
     // Columns count bytes; pad by characters so that the caret lines up under UTF-8 text.
-    const auto chars = std::count_if(before.begin(), before.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
+    const auto chars = std::count_if(before.begin(), before.end(),
+                                     [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
     const int room = std::max(1, static_cast<int>(part.size()) - caret);
     out += "  " + std::string(static_cast<std::size_t>(chars), ' ') + "^" +
            std::string(static_cast<std::size_t>(std::clamp(s.length, 1, room) - 1), '~') + "\n";

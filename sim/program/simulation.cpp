@@ -221,8 +221,7 @@ void Simulation::dispatch() {
       const resource::Job& next = p.next();
       Duration duration = next.duration;
       if (variation_ != nullptr && next.kind == kComputeEnd)
-        duration = duration.scaled(
-            variation_->factor(next.activity, done_[next.activity], pool_dispatch_[i], now_));
+        duration = duration.scaled(variation_->factor(next.activity, done_[next.activity], pool_dispatch_[i], now_));
       const resource::Job job = p.start(duration);
       if (observer_ != nullptr && job.kind == kComputeEnd) records_[job.activity].begin = now_;
       queue_.push(now_ + duration, Phase::Finish, job.kind, job.activity);

@@ -69,8 +69,8 @@ class Simulation {
   std::int64_t bytes_carried(network::LinkId link) const;
   std::uint64_t late_arrivals() const { return late_arrivals_; }
   std::uint64_t finished() const { return finished_; }
-  // Why a deadlocked simulation cannot go on: at most `limit` entries, those nearest to a cause first (cycles, then what
-  // waits for them). O(activities + edges).
+  // Why a deadlocked simulation cannot go on: at most `limit` entries, those nearest to a cause first (cycles, then
+  // what waits for them). O(activities + edges).
   std::vector<Blocked> blocked(std::size_t limit) const;
 
  private:

@@ -3,8 +3,8 @@
 //
 // A compute of duration d that starts at time t on pool p takes d * noise * slowness(p, t).
 //   noise     lognormal with mean 1 and coefficient of variation cv: exp(s z - s^2 / 2), s^2 = ln(1 + cv^2), z standard
-//             normal (Box-Muller) from a hash of (stream, iteration, key of the activity): never of the order of events,
-//             so every order of the same replication meets the same noise (common random numbers)
+//             normal (Box-Muller) from a hash of (stream, iteration, key of the activity), never of the order of
+//             events: every order of the same replication meets the same noise (common random numbers)
 //   slowness  product of the factors of the windows that hold t
 // A link has its capacity times the factor of the last change at or before t.
 #pragma once

@@ -82,8 +82,10 @@ analysis::PolicyResult run_fifo(const std::string& placement) {
       "stretto: 1\nname: eight\nworkload: {model: vgg_16}\n"
       "cluster:\n"
       "  workers: {count: 8, nic: 10 Gbit/s}\n"
-      "  servers: {count: 2, nic: 10 Gbit/s, placement: " + placement + "}\n"
-      "policies: [fifo]\nruns: {iterations: 3, warm_up: 1}\n",
+      "  servers: {count: 2, nic: 10 Gbit/s, placement: " +
+          placement +
+          "}\n"
+          "policies: [fifo]\nruns: {iterations: 3, warm_up: 1}\n",
       "eight.yaml", {}, options);
   for (const analysis::PolicyResult& r : experiment::run(experiment, {}, {}).result.results)
     if (r.policy == "fifo") return r;
@@ -106,8 +108,8 @@ double bound(const std::vector<Layer>& all, const std::vector<std::vector<double
   double best = forward_tail(all, own) + backward_tail(all, own);
   for (std::vector<double> bytes : server_bytes) {
     for (double& b : bytes) b *= kWorkers;
-    best = std::max({best, forward_tail(all, bytes) + backward_tail(all, own),
-                     forward_tail(all, own) + backward_tail(all, bytes)});
+    best = std::max(
+        {best, forward_tail(all, bytes) + backward_tail(all, own), forward_tail(all, own) + backward_tail(all, bytes)});
   }
   return best;
 }

@@ -49,7 +49,8 @@ TEST(Diagnostic, RendersPlaceCaretAndHint) {
   d.key = "cluster.nci";
   d.message = "unknown key";
   d.hint = "did you mean nic?";
-  EXPECT_EQ(render(d), "a.yaml:3:5: error: cluster.nci: unknown key\n      nci: 1\n      ^~~\n  hint: did you mean nic?\n");
+  EXPECT_EQ(render(d),
+            "a.yaml:3:5: error: cluster.nci: unknown key\n      nci: 1\n      ^~~\n  hint: did you mean nic?\n");
 }
 
 TEST(Diagnostic, EscapesControlCharacters) {
