@@ -12,10 +12,9 @@ namespace stretto::network {
 
 namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// A link counts as over capacity, and a level as changed, beyond this relative difference; far below the 1e-9 that the
-// model promises and above the rounding of the sums.
+// A link counts as over capacity beyond this relative difference; far below the 1e-9 that the model promises and above
+// the rounding of the sums.
 constexpr double kFull = 1e-12;
-constexpr double kSame = 1e-14;
 // An end rounds up from this fraction of a picosecond. Not 1/2: ends that fall exactly there are common (equal sizes and
 // capacities), and the rounding of sums, which depends on the order of links, would decide.
 constexpr double kRoundUp = 0.4996093;
@@ -25,7 +24,7 @@ constexpr auto kLaterEnd = [](const auto& a, const auto& b) {
 };
 }  // namespace
 
-FluidNetwork::FluidNetwork(const Wires& wires) {
+FluidNetwork::FluidNetwork(const Wires& wires, std::uint64_t max_relaxations) : max_relaxations_(max_relaxations) {
   real_links_ = static_cast<std::uint32_t>(wires.links.size());
   links_.resize(real_links_);
   for (const Link& link : wires.links) nominal_.push_back(link.capacity.bytes_per_ps());
@@ -48,6 +47,9 @@ FluidNetwork::FluidNetwork(const Wires& wires) {
   place_.resize(hop_.size());
   frozen_place_.assign(classes_.size(), kNone);
   finish_place_.assign(links_.size(), kNone);
+  bottleneck_.resize(classes_.size());
+  no_link_ = static_cast<std::uint32_t>(links_.size());
+  if (max_relaxations_ == 0) max_relaxations_ = 64 + 32ULL * real_links_;
   reset();
 }
 
@@ -55,19 +57,29 @@ void FluidNetwork::reset() {
   for (std::size_t l = 0; l < links_.size(); ++l) {
     LinkState& link = links_[l];
     if (l < real_links_) link.capacity = nominal_[l];
-    link.level = link.committed_level = l < real_links_ ? kInfinity : link.capacity;
+    link.committed_level = l < real_links_ ? kInfinity : link.capacity;
     link.clock = link.sum = 0;
+    link.flows = 0;
+    link.tight_others = 0;
     link.since = Time();
     link.marked = link.changed = false;
     link.active.clear();
     link.frozen.clear();
   }
+  level_.assign(links_.size() + 1, kInfinity);
+  roomy_.assign(links_.size() + 1, 1);
+  reserved_.assign(links_.size() + 1, 0.0);
+  for (std::size_t l = real_links_; l < links_.size(); ++l) {
+    level_[l] = reserved_[l] = links_[l].capacity;
+    roomy_[l] = 0;
+  }
+  bottleneck_.assign(bottleneck_.size(), kNone);
   for (ClassState& c : classes_) {
     c.flows = 0;
-    c.bottleneck = c.committed_bottleneck = kNone;
+    c.committed_bottleneck = kNone;
     c.active = c.moved = c.emptied = false;
     c.carried = 0;
-    c.rate = c.offset = 0;
+    c.offset = 0;
     c.ends.clear();
   }
   frozen_place_.assign(frozen_place_.size(), kNone);
@@ -105,18 +117,32 @@ void FluidNetwork::note_changed(std::uint32_t link) {
   changed_.push_back(link);
 }
 
-// The rates of class `cls` sum to `delta` more on each of its links.
-void FluidNetwork::touch_rate(std::uint32_t cls, double delta) {
+void FluidNetwork::note_moved(std::uint32_t cls) {
+  if (classes_[cls].moved) return;
+  classes_[cls].moved = true;
+  moved_.push_back(cls);
+}
+
+// A roomy link has `amount` more reserved on it.
+void FluidNetwork::reserve(std::uint32_t l, double amount) {
+  LinkState& link = links_[l];
+  link.sum += amount;
+  if (link.sum > link.capacity * (1 + kFull)) mark(l);
+}
+
+void FluidNetwork::add_flows(std::uint32_t cls, std::int64_t count) {
+  classes_[cls].flows += static_cast<std::uint32_t>(count);
+  const std::uint32_t b = bottleneck_[cls];
   for (std::uint32_t h = first_[cls]; h < first_[cls + 1]; ++h) {
     const std::uint32_t l = hop_[h];
     if (l >= real_links_) continue;
     LinkState& link = links_[l];
-    if (link.level != kInfinity) {
+    link.active[place_[h]].flows += static_cast<std::uint32_t>(count);
+    link.flows += static_cast<std::uint64_t>(count);
+    if (b == kNone || !roomy_[l])
       mark(l);
-    } else {
-      link.sum += delta;
-      if (link.sum > link.capacity * (1 + kFull)) mark(l);
-    }
+    else
+      reserve(l, reserved_[b] * static_cast<double>(count));
   }
 }
 
@@ -124,39 +150,44 @@ void FluidNetwork::activate(std::uint32_t cls) {
   ClassState& c = classes_[cls];
   c.active = true;
   c.offset = 0;
-  c.rate = kInfinity;
-  c.bottleneck = c.committed_bottleneck = kNone;
-  for (std::uint32_t h = first_[cls]; h < first_[cls + 1]; ++h) {
-    LinkState& link = links_[hop_[h]];
-    if (hop_[h] < real_links_) {
-      place_[h] = static_cast<std::uint32_t>(link.active.size());
-      link.active.push_back(cls);
-    }
-    if (link.level < c.rate) {
-      c.rate = link.level;
-      c.bottleneck = hop_[h];
+  c.committed_bottleneck = bottleneck_[cls] = kNone;
+  const std::uint32_t first = first_[cls], end = first_[cls + 1];
+  double least = kInfinity;
+  std::uint32_t tight = 0;
+  for (std::uint32_t h = first; h < end; ++h) {
+    const std::uint32_t l = hop_[h];
+    tight += roomy_[l] ? 0 : 1;
+    if (level_[l] < least) {
+      least = level_[l];
+      bottleneck_[cls] = l;
     }
   }
-  if (!c.moved) {
-    c.moved = true;
-    moved_.push_back(cls);
+  for (std::uint32_t h = first; h < end; ++h) {
+    const std::uint32_t l = hop_[h];
+    if (l >= real_links_) continue;
+    LinkState& link = links_[l];
+    place_[h] = static_cast<std::uint32_t>(link.active.size());
+    const std::uint32_t other = end - first == 1 ? no_link_ : end - first == 2 ? hop_[first + end - 1 - h] : kNone;
+    link.active.push_back({cls, 0, other, h});
+    link.tight_others += tight - (roomy_[l] ? 0 : 1);
   }
+  note_moved(cls);
 }
 
 void FluidNetwork::deactivate(std::uint32_t cls) {
   ClassState& c = classes_[cls];
   c.active = false;
-  c.bottleneck = c.committed_bottleneck = kNone;
-  c.rate = 0;
+  c.committed_bottleneck = bottleneck_[cls] = kNone;
+  std::uint32_t tight = 0;
+  for (std::uint32_t h = first_[cls]; h < first_[cls + 1]; ++h) tight += roomy_[hop_[h]] ? 0 : 1;
   for (std::uint32_t h = first_[cls]; h < first_[cls + 1]; ++h) {
-    if (hop_[h] >= real_links_) continue;
-    LinkState& link = links_[hop_[h]];
-    const std::uint32_t last = link.active.back();
-    link.active[place_[h]] = last;
+    const std::uint32_t l = hop_[h];
+    if (l >= real_links_) continue;
+    LinkState& link = links_[l];
+    link.active[place_[h]] = link.active.back();
+    place_[link.active.back().hop] = place_[h];
     link.active.pop_back();
-    if (last != cls)
-      for (std::uint32_t k = first_[last]; k < first_[last + 1]; ++k)
-        if (hop_[k] == hop_[h]) place_[k] = place_[h];
+    link.tight_others -= tight - (roomy_[l] ? 0 : 1);
     if (link.active.empty()) link.sum = 0;
   }
 }
@@ -176,7 +207,6 @@ void FluidNetwork::start(Time now, RouteId route, Bytes bytes, std::uint32_t tok
   const double threshold = class_clock(c, now) + static_cast<double>(bytes.count());
   c.ends.push_back({threshold, bytes.count(), token});
   std::push_heap(c.ends.begin(), c.ends.end(), kLaterEnd);
-  ++c.flows;
   if (c.committed_bottleneck != kNone) {
     LinkState& link = links_[c.committed_bottleneck];
     if (frozen_place_[cls] == kNone) {
@@ -187,11 +217,7 @@ void FluidNetwork::start(Time now, RouteId route, Bytes bytes, std::uint32_t tok
       note_changed(c.committed_bottleneck);
     }
   }
-  if (c.rate == kInfinity) {
-    for (std::uint32_t h = first_[cls]; h < first_[cls + 1]; ++h) mark(hop_[h]);
-  } else {
-    touch_rate(cls, c.rate);
-  }
+  add_flows(cls, 1);
 }
 
 Time FluidNetwork::next() const {
@@ -214,7 +240,7 @@ void FluidNetwork::finish(Time now, std::vector<std::uint32_t>& tokens) {
     while (!link.frozen.empty() && link.frozen.top().key <= limit) {
       const std::uint32_t cls = link.frozen.top().item;
       ClassState& c = classes_[cls];
-      std::uint32_t ended = 0;
+      std::int64_t ended = 0;
       while (!c.ends.empty() && c.ends.front().threshold - c.offset <= limit) {
         tokens.push_back(c.ends.front().token);
         c.carried += c.ends.front().bytes;
@@ -222,8 +248,7 @@ void FluidNetwork::finish(Time now, std::vector<std::uint32_t>& tokens) {
         c.ends.pop_back();
         ++ended;
       }
-      c.flows -= ended;
-      touch_rate(cls, -c.rate * ended);
+      add_flows(cls, -ended);
       if (c.ends.empty()) {
         link.frozen.erase(cls, frozen_place_);
         if (!c.emptied) {
@@ -255,160 +280,6 @@ void FluidNetwork::schedule(std::uint32_t l, Time now) {
     finishes_.update(l, at, finish_place_);
 }
 
-// New rate and bottleneck of a class as seen from `relaxed`; tells the other links of its route.
-void FluidNetwork::set_class(std::uint32_t cls, std::uint32_t relaxed, double rate, std::uint32_t bottleneck) {
-  ClassState& c = classes_[cls];
-  if (c.rate == rate && c.bottleneck == bottleneck) return;
-  const double delta = (rate == kInfinity ? 0.0 : rate * c.flows) - (c.rate == kInfinity ? 0.0 : c.rate * c.flows);
-  c.rate = rate;
-  c.bottleneck = bottleneck;
-  if (!c.moved && bottleneck != c.committed_bottleneck) {
-    c.moved = true;
-    moved_.push_back(cls);
-  }
-  for (std::uint32_t h = first_[cls]; h < first_[cls + 1]; ++h) {
-    const std::uint32_t l = hop_[h];
-    if (l == relaxed || l >= real_links_) continue;
-    LinkState& link = links_[l];
-    if (link.level != kInfinity) {
-      mark(l);
-    } else {
-      link.sum += delta;
-      if (link.sum > link.capacity * (1 + kFull)) mark(l);
-    }
-  }
-}
-
-void FluidNetwork::relax(std::uint32_t l) {
-  LinkState& link = links_[l];
-  link.marked = false;
-  ++relaxations_;
-  const std::size_t n = link.active.size();
-  other_.resize(n);
-  other_link_.resize(n);
-  open_.clear();
-  double weight = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    const std::uint32_t cls = link.active[i];
-    double least = kInfinity;
-    std::uint32_t at = kNone;
-    for (std::uint32_t h = first_[cls]; h < first_[cls + 1]; ++h) {
-      const std::uint32_t k = hop_[h];
-      if (k != l && links_[k].level < least) {
-        least = links_[k].level;
-        at = k;
-      }
-    }
-    other_[i] = least;
-    other_link_[i] = at;
-    weight += classes_[cls].flows;
-    open_.push_back(static_cast<std::uint32_t>(i));
-  }
-  // Water-fill: take out the classes that other links hold below the common level until none is left to take out.
-  double level = kInfinity;
-  double room = link.capacity;
-  while (!open_.empty()) {
-    level = room / weight;
-    std::size_t kept = 0;
-    double taken = 0;
-    double taken_weight = 0;
-    for (const std::uint32_t i : open_) {
-      if (other_[i] < level) {
-        const double w = classes_[link.active[i]].flows;
-        taken += w * other_[i];
-        taken_weight += w;
-      } else {
-        open_[kept++] = i;
-      }
-    }
-    if (kept == open_.size()) break;
-    open_.resize(kept);
-    room -= taken;
-    weight -= taken_weight;
-    level = kInfinity;
-    // What is left is rounding of a link that the others fill to the last byte.
-    if (!open_.empty() && room <= link.capacity * kFull) room = link.capacity * kFull;
-  }
-  if (level != kInfinity && link.level != kInfinity && std::abs(level - link.level) <= kSame * link.level)
-    level = link.level;
-  if (level != link.level) {
-    link.level = level;
-    note_changed(l);
-  }
-  double sum = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    const std::uint32_t cls = link.active[i];
-    const ClassState& c = classes_[cls];
-    double rate = level;
-    std::uint32_t bottleneck = l;
-    if (other_[i] < level || (other_[i] == level && c.bottleneck != l)) {
-      rate = other_[i];
-      bottleneck = other_link_[i];
-      if (c.rate == rate && c.bottleneck != kNone && c.bottleneck != l && links_[c.bottleneck].level == rate)
-        bottleneck = c.bottleneck;
-    }
-    set_class(cls, l, rate, bottleneck);
-    sum += rate * c.flows;
-  }
-  link.sum = sum;
-}
-
-// Progressive filling over every link with active classes.
-void FluidNetwork::solve_full() {
-  ++full_solves_;
-  std::vector<double> room(links_.size());
-  std::vector<double> weight(links_.size(), 0.0);
-  std::vector<std::uint32_t> todo;
-  for (std::uint32_t cls = 0; cls < classes_.size(); ++cls) {
-    if (!classes_[cls].active) continue;
-    todo.push_back(cls);
-    for (std::uint32_t h = first_[cls]; h < first_[cls + 1]; ++h) weight[hop_[h]] += classes_[cls].flows;
-  }
-  for (std::uint32_t l = 0; l < links_.size(); ++l) {
-    room[l] = links_[l].capacity;
-    links_[l].marked = false;
-    if (l < real_links_) {
-      if (links_[l].level != kInfinity) note_changed(l);
-      links_[l].level = kInfinity;
-    }
-  }
-  while (!todo.empty()) {
-    double share = kInfinity;
-    for (std::uint32_t l = 0; l < links_.size(); ++l) {
-      if (weight[l] <= 0) continue;
-      share = std::min(share, l < real_links_ ? std::max(room[l], 0.0) / weight[l] : links_[l].capacity);
-    }
-    std::vector<std::uint32_t> full;
-    for (std::uint32_t l = 0; l < links_.size(); ++l)
-      if (weight[l] > 0 && (l < real_links_ ? room[l] / weight[l] : links_[l].capacity) <= share * (1 + kFull))
-        full.push_back(l);
-    for (const std::uint32_t l : full)
-      if (l < real_links_) {
-        links_[l].level = share;
-        note_changed(l);
-      }
-    std::erase_if(todo, [&](std::uint32_t cls) {
-      std::uint32_t bottleneck = kNone;
-      for (std::uint32_t h = first_[cls]; h < first_[cls + 1]; ++h)
-        if (std::binary_search(full.begin(), full.end(), hop_[h])) bottleneck = hop_[h];
-      if (bottleneck == kNone) return false;
-      ClassState& c = classes_[cls];
-      c.rate = share;
-      c.bottleneck = bottleneck;
-      if (!c.moved) {
-        c.moved = true;
-        moved_.push_back(cls);
-      }
-      for (std::uint32_t h = first_[cls]; h < first_[cls + 1]; ++h) {
-        room[hop_[h]] -= share * c.flows;
-        weight[hop_[h]] -= c.flows;
-      }
-      return true;
-    });
-  }
-  for (std::uint32_t l = 0; l < real_links_; ++l) links_[l].sum = links_[l].capacity - room[l];
-}
-
 void FluidNetwork::commit(Time now) {
   // Clocks run at the committed levels up to now; then the new levels hold.
   for (const std::uint32_t cls : moved_) {
@@ -423,20 +294,20 @@ void FluidNetwork::commit(Time now) {
     LinkState& link = links_[l];
     link.clock = link.frozen.empty() ? 0.0 : clock_at(link, now);
     link.since = now;
-    link.committed_level = link.level;
+    link.committed_level = level_[l];
   }
   for (const std::uint32_t cls : moved_) {
     ClassState& c = classes_[cls];
     c.moved = false;
-    c.committed_bottleneck = c.bottleneck;
+    const std::uint32_t b = c.committed_bottleneck = bottleneck_[cls];
     if (!c.active) continue;
-    STRETTO_ASSERT(c.bottleneck != kNone && !c.ends.empty(), "class {} without bottleneck at {} ps", cls, now.ps());
-    LinkState& link = links_[c.bottleneck];
+    STRETTO_ASSERT(b != kNone && !c.ends.empty(), "class {} without bottleneck at {} ps", cls, now.ps());
+    LinkState& link = links_[b];
     if (!link.changed && link.frozen.empty()) {
       link.clock = 0;
       link.since = now;
     }
-    note_changed(c.bottleneck);
+    note_changed(b);
     c.offset -= clock_at(link, now);
     link.frozen.push(cls, c.ends.front().threshold - c.offset, frozen_place_);
   }
@@ -455,9 +326,9 @@ void FluidNetwork::solve(Time now) {
     if (c.flows == 0 && c.active) deactivate(cls);
   }
   emptied_.clear();
-  const std::uint64_t guard = relaxations_ + 64 + 32ULL * real_links_;
+  const std::uint64_t guard = relaxations_ + max_relaxations_;
   while (worklist_head_ < worklist_.size()) {
-    if (relaxations_ > guard) {
+    if (relaxations_ >= guard) {
       solve_full();
       break;
     }
@@ -475,8 +346,8 @@ void FluidNetwork::set_capacity(LinkId link, double factor) {
 }
 
 double FluidNetwork::rate(RouteId route) const {
-  const ClassState& c = classes_[route.index()];
-  return c.flows > 0 ? c.rate : 0.0;
+  const std::uint32_t cls = route.index();
+  return classes_[cls].flows > 0 ? level_[bottleneck_[cls]] : 0.0;
 }
 
 std::int64_t FluidNetwork::bytes_carried(LinkId link) const {

@@ -12,9 +12,14 @@
 // and r = least level on the route, whose link is the class's bottleneck. Every fixed point of these equations gives
 // each class a full link on which no other class is faster, which is the definition of max-min fairness. After the
 // events of an instant the touched links are relaxed first in, first out until nothing changes.
+//   A link that is not full only has to know that it stays so. It counts each class at the reservation R >= L of the
+// class's bottleneck (at most twice L, renewed with a quarter of reserve); while these sums are within its capacity it is
+// "roomy", and changes of levels below R do not touch it. On a link whose classes all have roomy links otherwise, an
+// event is L = C / flows at once. A roomy link whose sum outgrows it is relaxed exactly: it turns full, or it is told of
+// every change until its sum fits again.
 //   Each link keeps a clock V = bytes that every flow frozen on it has received; a class frozen there has received
-// V + offset. A flow that starts at class clock X ends when the class has received X + bytes; so finish times of flows
-// whose rate did not change are never touched. A cap is a pseudo-link of constant level shared by equal caps.
+// V + offset. A flow that starts at class clock X ends when the class has received X + bytes; so ends of flows on a link
+// whose level did not change are never touched. A cap is a pseudo-link of constant level shared by equal caps.
 //
 // Cost: an event costs the relaxations that it causes times the classes on those links, not the flows alive. A guard on
 // the number of relaxations falls back to progressive filling over all links (solve_full), the same fixed point.
@@ -35,7 +40,8 @@ namespace stretto::network {
 // order, then solve() once; next() is valid after solve().
 class FluidNetwork {
  public:
-  explicit FluidNetwork(const Wires& wires);
+  // `max_relaxations`: of one solve, before solve_full takes over; 0 = in proportion to the number of links.
+  explicit FluidNetwork(const Wires& wires, std::uint64_t max_relaxations = 0);
 
   // Back to an empty network without allocation.
   void reset();
@@ -67,27 +73,33 @@ class FluidNetwork {
     std::int64_t bytes;
     std::uint32_t token;
   };
+  // A class on a link.
+  struct Slot {
+    std::uint32_t cls;
+    std::uint32_t flows;  // of the class
+    std::uint32_t other;  // the only other link of its route, no_link_ if there is none, kNone if there are several
+    std::uint32_t hop;    // index into hop_
+  };
   struct LinkState {
     double capacity = 0;         // bytes/ps
-    double level = 0;            // current
     double committed_level = 0;  // since `since`
     double clock = 0;            // at `since`
     Time since;
-    double sum = 0;  // rates of all classes on it; maintained while not full
+    double sum = 0;  // of reservations; maintained while roomy
+    std::uint64_t flows = 0;
+    std::uint32_t tight_others = 0;  // links that are not roomy, over all classes here and the other links of each
     bool marked = false;
     bool changed = false;
-    std::vector<std::uint32_t> active;   // classes, any order
+    std::vector<Slot> active;            // any order
     engine::IndexedHeap<double> frozen;  // classes with flows whose committed bottleneck it is, by end on the clock
   };
   struct ClassState {
     std::uint32_t flows = 0;
-    std::uint32_t bottleneck = kNone;
     std::uint32_t committed_bottleneck = kNone;
     bool active = false;  // in the active lists of its links
     bool moved = false;
     bool emptied = false;
     std::int64_t carried = 0;  // bytes of ended flows
-    double rate = 0;           // infinite while no link of it has been relaxed
     double offset = 0;         // class clock - clock of the committed bottleneck
     std::vector<Flow> ends;    // heap, least threshold first
   };
@@ -95,21 +107,34 @@ class FluidNetwork {
   double clock_at(const LinkState& link, Time now) const;
   double class_clock(const ClassState& c, Time now) const;
   void mark(std::uint32_t link);
-  void touch_rate(std::uint32_t cls, double delta);
+  void note_changed(std::uint32_t link);
+  void note_moved(std::uint32_t cls);
   void activate(std::uint32_t cls);
   void deactivate(std::uint32_t cls);
+  void add_flows(std::uint32_t cls, std::int64_t count);
+  void reserve(std::uint32_t link, double amount);
+  template <class Function>
+  void for_other_links(const Slot& slot, std::uint32_t link, Function&& function) const;
   void relax(std::uint32_t link);
-  void set_class(std::uint32_t cls, std::uint32_t relaxed, double rate, std::uint32_t bottleneck);
+  bool relax_alone(std::uint32_t link);
+  double fill(const LinkState& link, double guess) const;
+  std::uint32_t bottleneck_besides(std::uint32_t cls, std::uint32_t link, double level) const;
+  void set_roomy(std::uint32_t link);
   void solve_full();
   void commit(Time now);
-  void note_changed(std::uint32_t link);
   void schedule(std::uint32_t link, Time now);
 
   std::uint32_t real_links_ = 0;
-  std::vector<double> nominal_;      // capacities of the real links as the wires have them, bytes/ps
-  std::vector<LinkState> links_;      // real links, then one pseudo-link per distinct cap
-  std::vector<ClassState> classes_;   // one per route
-  std::vector<std::uint32_t> first_;  // hops of class c: hop_[first_[c]] .. hop_[first_[c + 1]], caps last
+  std::vector<double> nominal_;  // capacities of the real links as the wires have them, bytes/ps
+  std::uint32_t no_link_ = 0;    // a place behind the links: never full
+  std::uint64_t max_relaxations_ = 0;
+  std::vector<LinkState> links_;           // real links, then one pseudo-link per distinct cap
+  std::vector<double> level_;              // of each link, and infinity for no_link_
+  std::vector<double> reserved_;           // of each link with a level: a bound on it
+  std::vector<std::uint8_t> roomy_;        // of each link
+  std::vector<ClassState> classes_;        // one per route
+  std::vector<std::uint32_t> bottleneck_;  // of each class; kNone while no link of it has been relaxed
+  std::vector<std::uint32_t> first_;       // hops of class c: hop_[first_[c]] .. hop_[first_[c + 1]], caps last
   std::vector<std::uint32_t> hop_;
   std::vector<std::uint32_t> place_;            // place of the class in the active list of that hop
   std::vector<std::uint32_t> frozen_place_;     // of each class in the heap of its committed bottleneck
@@ -122,9 +147,8 @@ class FluidNetwork {
   std::vector<std::uint32_t> moved_;
   std::vector<std::uint32_t> emptied_;
   std::vector<std::uint32_t> changed_;
-  std::vector<double> other_;  // scratch of relax
-  std::vector<std::uint32_t> other_link_;
-  std::vector<std::uint32_t> open_;
+  std::vector<double> other_;  // scratch of relax: least level of the class's other links, and its flows
+  std::vector<double> weight_;
   std::uint64_t full_solves_ = 0;
   std::uint64_t relaxations_ = 0;
 };

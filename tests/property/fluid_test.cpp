@@ -17,7 +17,7 @@ constexpr double kTolerancePs = 1000;  // 1e-9 s
 
 TEST(Fluid, EndsAgreeWithProgressiveFilling) {
   RandomStream random(1, "fluid/ends");
-  const std::uint32_t n = trials(600, 100'000);
+  const std::uint32_t n = trials(4'000, 150'000);
   for (std::uint32_t trial = 0; trial < n; ++trial) {
     const FlowSystem system = trial % 8 == 0 ? random_system(random, 12, 60) : random_system(random, 6, 16);
     network::FluidNetwork net(system.wires);
@@ -31,15 +31,39 @@ TEST(Fluid, EndsAgreeWithProgressiveFilling) {
 
 TEST(Fluid, RatesAreMaxMinFairAfterEveryInstant) {
   RandomStream random(2, "fluid/rates");
-  const std::uint32_t n = trials(600, 30'000);
+  const std::uint32_t n = trials(4'000, 60'000);
   for (std::uint32_t trial = 0; trial < n; ++trial) {
-    const FlowSystem system = trial % 8 == 0 ? random_system(random, 20, 200) : random_system(random, 6, 24);
+    const FlowSystem system = trial % 400 == 0 ? random_system(random, 80, 1500)
+                              : trial % 8 == 0 ? random_system(random, 20, 200)
+                                               : random_system(random, 6, 24);
     network::FluidNetwork net(system.wires);
     solver_ends(net, system, [&](const network::FluidNetwork& state, const std::vector<std::uint32_t>& moving) {
       ASSERT_EQ(max_min_fault(state, system, moving), "") << "system " << trial;
     });
     ASSERT_FALSE(HasFatalFailure());
   }
+}
+
+// One relaxation at most: nearly every instant is solved by progressive filling over all links.
+TEST(Fluid, FullSolvesAgreeWithRelaxation) {
+  RandomStream random(6, "fluid/full");
+  std::uint64_t full = 0;
+  const std::uint32_t n = trials(300, 10'000);
+  for (std::uint32_t trial = 0; trial < n; ++trial) {
+    const FlowSystem system = random_system(random, 8, 40);
+    network::FluidNetwork relaxed(system.wires), filled(system.wires, 1 + random.below(4));
+    const auto ends = solver_ends(relaxed, system);
+    const auto full_ends =
+        solver_ends(filled, system, [&](const network::FluidNetwork& state, const std::vector<std::uint32_t>& moving) {
+          ASSERT_EQ(max_min_fault(state, system, moving), "") << "system " << trial;
+        });
+    ASSERT_FALSE(HasFatalFailure());
+    for (std::size_t f = 0; f < ends.size(); ++f)
+      ASSERT_NEAR(static_cast<double>(ends[f]), static_cast<double>(full_ends[f]), kTolerancePs) << "system " << trial;
+    full += filled.full_solves();
+    EXPECT_EQ(relaxed.full_solves(), 0U) << "system " << trial;
+  }
+  EXPECT_GT(full, 2 * n);
 }
 
 TEST(Fluid, BytesAreConserved) {
@@ -62,7 +86,7 @@ TEST(Fluid, BytesAreConserved) {
 
 TEST(Fluid, NumberingChangesNoEnd) {
   RandomStream random(4, "fluid/permutations");
-  const std::uint32_t n = trials(400, 30'000);
+  const std::uint32_t n = trials(2'000, 60'000);
   for (std::uint32_t trial = 0; trial < n; ++trial) {
     const FlowSystem system = random_system(random, 8, 40);
     network::FluidNetwork net(system.wires);

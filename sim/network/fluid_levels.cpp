@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// Levels of FluidNetwork: relaxation of single links, and progressive filling of all.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "sim/network/fluid.hpp"
+
+namespace stretto::network {
+
+namespace {
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kFull = 1e-12;  // as in fluid.cpp
+constexpr double kSame = 1e-14;  // relative difference below which a level has not changed
+// A reservation is renewed with this reserve when the level outgrows it or falls below half of it.
+constexpr double kReserve = 1.25;
+constexpr double kTooMuch = 0.5;
+}  // namespace
+
+template <class Function>
+void FluidNetwork::for_other_links(const Slot& slot, std::uint32_t link, Function&& function) const {
+  if (slot.other != kNone) {
+    if (slot.other < real_links_) function(slot.other);
+    return;
+  }
+  for (std::uint32_t h = first_[slot.cls]; h < first_[slot.cls + 1]; ++h)
+    if (hop_[h] != link && hop_[h] < real_links_) function(hop_[h]);
+}
+
+// Whether the link's sum of reservations fits; those who count on it are told.
+void FluidNetwork::set_roomy(std::uint32_t l) {
+  LinkState& link = links_[l];
+  std::uint8_t roomy = 0;
+  if (level_[l] == kInfinity) {
+    link.sum = 0;
+    for (const Slot& slot : link.active)
+      if (bottleneck_[slot.cls] != kNone) link.sum += reserved_[bottleneck_[slot.cls]] * slot.flows;
+    roomy = link.sum <= link.capacity * (1 + kFull) ? 1 : 0;
+  }
+  if (roomy == roomy_[l]) return;
+  roomy_[l] = roomy;
+  for (const Slot& slot : link.active)
+    for_other_links(slot, l, [&](std::uint32_t k) { links_[k].tight_others += roomy ? -1U : 1U; });
+}
+
+// Solves sum of weight_ * min(other_, L) = capacity, by Newton's method: the left side is concave and piecewise linear,
+// so from the second step on L rises, and it stops after finitely many.
+double FluidNetwork::fill(const LinkState& link, double guess) const {
+  const std::size_t n = link.active.size();
+  const double equal = link.capacity / static_cast<double>(link.flows);  // the solution is no less
+  double level = guess == kInfinity ? equal : std::max(guess, equal);
+  for (bool first = true;; first = false) {
+    double held = 0;  // rates of those that other links hold below the level
+    double open = 0;  // flows of the rest
+    for (std::size_t i = 0; i < n; ++i) {
+      const bool below = other_[i] < level;
+      held += below ? weight_[i] * other_[i] : 0.0;
+      open += below ? 0.0 : weight_[i];
+    }
+    if (open == 0) {
+      if (held <= link.capacity || !first) return kInfinity;
+      level = equal;
+      continue;
+    }
+    const double next = std::max((link.capacity - held) / open, equal);
+    if (next == level || (next < level && !first)) return level;
+    level = next;
+  }
+}
+
+// A link of the class, other than `link`, that has the level; the present bottleneck if it does.
+std::uint32_t FluidNetwork::bottleneck_besides(std::uint32_t cls, std::uint32_t link, double level) const {
+  const std::uint32_t present = bottleneck_[cls];
+  if (present != kNone && present != link && level_[present] == level) return present;
+  for (std::uint32_t h = first_[cls]; h < first_[cls + 1]; ++h)
+    if (hop_[h] != link && level_[hop_[h]] == level) return hop_[h];
+  return kNone;
+}
+
+// All other links of its classes are roomy: everyone is frozen here, and nobody needs to know unless the reservation
+// must change.
+bool FluidNetwork::relax_alone(std::uint32_t l) {
+  LinkState& link = links_[l];
+  if (link.tight_others > 0 || level_[l] == kInfinity || link.flows == 0) return false;
+  const double level = link.capacity / static_cast<double>(link.flows);
+  if (level > reserved_[l] || level < kTooMuch * reserved_[l]) return false;
+  if (level != level_[l]) {
+    level_[l] = level;
+    note_changed(l);
+  }
+  return true;
+}
+
+void FluidNetwork::relax(std::uint32_t l) {
+  LinkState& link = links_[l];
+  link.marked = false;
+  ++relaxations_;
+  if (relax_alone(l)) return;
+  const std::size_t n = link.active.size();
+  other_.resize(n);
+  weight_.resize(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const Slot& slot = link.active[i];
+    weight_[i] = slot.flows;
+    if (slot.other != kNone) {
+      other_[i] = level_[slot.other];
+      continue;
+    }
+    other_[i] = kInfinity;
+    for (std::uint32_t h = first_[slot.cls]; h < first_[slot.cls + 1]; ++h)
+      if (hop_[h] != l) other_[i] = std::min(other_[i], level_[hop_[h]]);
+  }
+  const double before = level_[l];
+  double level = n == 0 ? kInfinity : fill(link, before);
+  if (level != kInfinity && before != kInfinity && std::abs(level - before) <= kSame * before) return;
+  if (level == before) {  // not full, before and now
+    set_roomy(l);
+    return;
+  }
+  level_[l] = level;
+  note_changed(l);
+  const double reserved_before = reserved_[l];
+  if (level != kInfinity && (level > reserved_before || level < kTooMuch * reserved_before))
+    reserved_[l] = kReserve * level;
+  for (std::size_t i = 0; i < n; ++i) {
+    const Slot& slot = link.active[i];
+    const std::uint32_t was = bottleneck_[slot.cls];
+    std::uint32_t b = l;
+    if (other_[i] < level || (other_[i] == level && was != l)) b = bottleneck_besides(slot.cls, l, other_[i]);
+    const double counted = was == kNone ? 0.0 : was == l ? reserved_before : reserved_[was];
+    const double more = (reserved_[b] - counted) * slot.flows;
+    if (b != was) {
+      bottleneck_[slot.cls] = b;
+      note_moved(slot.cls);
+    }
+    for_other_links(slot, l, [&](std::uint32_t k) {
+      if (!roomy_[k]) {
+        // What the class may take there is the least of its other levels; above the link's own it makes no difference.
+        if (std::min(before, level_[k]) != std::min(level, level_[k])) mark(k);
+      } else if (more != 0) {
+        reserve(k, more);
+      }
+    });
+  }
+  set_roomy(l);
+}
+
+// Progressive filling over every link with active classes.
+void FluidNetwork::solve_full() {
+  ++full_solves_;
+  std::vector<double> room(links_.size());
+  std::vector<double> weight(links_.size(), 0.0);
+  std::vector<std::uint32_t> todo;
+  for (std::uint32_t cls = 0; cls < classes_.size(); ++cls) {
+    if (!classes_[cls].active) continue;
+    todo.push_back(cls);
+    for (std::uint32_t h = first_[cls]; h < first_[cls + 1]; ++h) weight[hop_[h]] += classes_[cls].flows;
+  }
+  for (std::uint32_t l = 0; l < links_.size(); ++l) {
+    room[l] = links_[l].capacity;
+    links_[l].marked = false;
+    if (l < real_links_) {
+      if (level_[l] != kInfinity) note_changed(l);
+      level_[l] = kInfinity;
+    }
+  }
+  while (!todo.empty()) {
+    std::vector<double> share(links_.size(), kInfinity);
+    for (std::uint32_t l = 0; l < links_.size(); ++l)
+      if (weight[l] > 0) share[l] = l < real_links_ ? std::max(room[l], 0.0) / weight[l] : links_[l].capacity;
+    const double least = *std::min_element(share.begin(), share.end());
+    const auto full = [&](std::uint32_t l) { return share[l] <= least * (1 + kFull); };
+    for (std::uint32_t l = 0; l < real_links_; ++l)
+      if (full(l)) {
+        level_[l] = least;
+        note_changed(l);
+      }
+    std::erase_if(todo, [&](std::uint32_t cls) {
+      const auto begin = hop_.begin() + first_[cls], end = hop_.begin() + first_[cls + 1];
+      const auto hop = std::find_if(begin, end, full);
+      if (hop == end) return false;
+      bottleneck_[cls] = *hop;
+      note_moved(cls);
+      for (auto h = begin; h != end; ++h) {
+        room[*h] -= least * classes_[cls].flows;
+        weight[*h] -= classes_[cls].flows;
+      }
+      return true;
+    });
+  }
+  for (std::uint32_t l = 0; l < real_links_; ++l)
+    if (level_[l] != kInfinity) reserved_[l] = kReserve * level_[l];
+  for (std::uint32_t l = 0; l < real_links_; ++l) set_roomy(l);
+}
+
+}  // namespace stretto::network
