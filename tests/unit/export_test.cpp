@@ -125,7 +125,8 @@ Planned planned(std::vector<std::string> names, std::vector<std::uint32_t> ranks
     p.layout.first.push_back(static_cast<std::uint32_t>(i));
   }
   p.layout.first.push_back(static_cast<std::uint32_t>(names.size()));
-  p.order.pull = {plan::Discipline::Strict, std::move(ranks)};
+  p.order.pull.discipline = plan::Discipline::Strict;
+  p.order.pull.rank = std::move(ranks);
   return p;
 }
 
