@@ -61,7 +61,8 @@ ImportResult import_tensorflow(const std::string& text, const std::string& path,
   TfDevice worker;
   if (format.kind == TfKind::Graph) {
     if (!options.graph_path.empty())
-      fail(path, "this is a GraphDef already", "give the RunMetadata here and the GraphDef with --graph, or the GraphDef alone");
+      fail(path, "this is a GraphDef already",
+           "give the RunMetadata here and the GraphDef with --graph, or the GraphDef alone");
     graph = build_graph(read_graph_def(text, path), path);
     worker = choose_worker(graph, {}, result.report);
   } else {

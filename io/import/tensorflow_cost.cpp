@@ -15,20 +15,70 @@ bool is_one_of(std::string_view op, const std::array<std::string_view, N>& list)
 }
 
 // They hand on a tensor or a shape and touch no data.
-constexpr std::array<std::string_view, 27> kRenaming = {
-    "Const", "Identity", "IdentityN", "NoOp", "Placeholder", "PlaceholderWithDefault", "StopGradient", "PreventGradient",
-    "Shape", "ShapeN", "Size", "Rank", "Reshape", "ExpandDims", "Squeeze", "BroadcastGradientArgs", "ConcatOffset",
-    "VarHandleOp", "ReadVariableOp", "Variable", "VariableV2", "Switch", "Merge", "Enter", "Exit", "LoopCond",
-    "NextIteration"};
+constexpr std::array<std::string_view, 27> kRenaming = {"Const",          "Identity",
+                                                        "IdentityN",      "NoOp",
+                                                        "Placeholder",    "PlaceholderWithDefault",
+                                                        "StopGradient",   "PreventGradient",
+                                                        "Shape",          "ShapeN",
+                                                        "Size",           "Rank",
+                                                        "Reshape",        "ExpandDims",
+                                                        "Squeeze",        "BroadcastGradientArgs",
+                                                        "ConcatOffset",   "VarHandleOp",
+                                                        "ReadVariableOp", "Variable",
+                                                        "VariableV2",     "Switch",
+                                                        "Merge",          "Enter",
+                                                        "Exit",           "LoopCond",
+                                                        "NextIteration"};
 
-constexpr std::array<std::string_view, 47> kElementwise = {
-    "BiasAdd", "Add", "AddV2", "Sub", "Mul", "Div", "RealDiv", "DivNoNan", "MulNoNan", "Maximum", "Minimum", "Neg",
-    "Relu", "Relu6", "ReluGrad", "Relu6Grad", "LeakyRelu", "LeakyReluGrad", "Elu", "EluGrad", "Sigmoid", "SigmoidGrad",
-    "Tanh", "TanhGrad", "Exp", "Log", "Sqrt", "Rsqrt", "RsqrtGrad", "Square", "SquaredDifference", "Pow", "Abs", "Floor",
-    "FloorDiv", "FloorMod", "Equal", "NotEqual", "Greater", "GreaterEqual", "Less", "LessEqual", "Select", "SelectV2",
-    "RandomUniform", "RandomStandardNormal", "TruncatedNormal"};
+constexpr std::array<std::string_view, 47> kElementwise = {"BiasAdd",
+                                                           "Add",
+                                                           "AddV2",
+                                                           "Sub",
+                                                           "Mul",
+                                                           "Div",
+                                                           "RealDiv",
+                                                           "DivNoNan",
+                                                           "MulNoNan",
+                                                           "Maximum",
+                                                           "Minimum",
+                                                           "Neg",
+                                                           "Relu",
+                                                           "Relu6",
+                                                           "ReluGrad",
+                                                           "Relu6Grad",
+                                                           "LeakyRelu",
+                                                           "LeakyReluGrad",
+                                                           "Elu",
+                                                           "EluGrad",
+                                                           "Sigmoid",
+                                                           "SigmoidGrad",
+                                                           "Tanh",
+                                                           "TanhGrad",
+                                                           "Exp",
+                                                           "Log",
+                                                           "Sqrt",
+                                                           "Rsqrt",
+                                                           "RsqrtGrad",
+                                                           "Square",
+                                                           "SquaredDifference",
+                                                           "Pow",
+                                                           "Abs",
+                                                           "Floor",
+                                                           "FloorDiv",
+                                                           "FloorMod",
+                                                           "Equal",
+                                                           "NotEqual",
+                                                           "Greater",
+                                                           "GreaterEqual",
+                                                           "Less",
+                                                           "LessEqual",
+                                                           "Select",
+                                                           "SelectV2",
+                                                           "RandomUniform",
+                                                           "RandomStandardNormal",
+                                                           "TruncatedNormal"};
 
-constexpr std::array<std::string_view, 10> kReductions = {"Sum", "Mean", "Max", "Min", "Prod",
+constexpr std::array<std::string_view, 10> kReductions = {"Sum",         "Mean",   "Max",    "Min", "Prod",
                                                           "BiasAddGrad", "ArgMax", "ArgMin", "All", "Any"};
 
 // The op that a fused or a library's own op ("_MklNativeConv2DWithBias") mainly is.
@@ -126,7 +176,8 @@ class Cost {
     if (op == "AvgPoolGrad") return elements(input(1)) * window();
     if (op.starts_with("FusedBatchNormGrad")) return 8 * elements(input(0));
     if (op.starts_with("FusedBatchNorm")) return (node_.is_training ? 5 : 2) * elements(input(0));
-    if (op == "Softmax" || op == "LogSoftmax" || op.ends_with("SoftmaxCrossEntropyWithLogits")) return 5 * elements(input(0));
+    if (op == "Softmax" || op == "LogSoftmax" || op.ends_with("SoftmaxCrossEntropyWithLogits"))
+      return 5 * elements(input(0));
     if (op == "L2Loss") return 2 * elements(input(0));
     if (op == "AddN") return static_cast<double>(std::max<std::int64_t>(0, node_.data_inputs - 1)) * elements(output());
     if (is_one_of(op, kReductions)) return elements(input(0));
@@ -142,6 +193,8 @@ class Cost {
 
 }  // namespace
 
-TfCost cost_of(const TfGraph& graph, std::uint32_t node, const TfShapes& shapes) { return Cost(graph, node, shapes).run(); }
+TfCost cost_of(const TfGraph& graph, std::uint32_t node, const TfShapes& shapes) {
+  return Cost(graph, node, shapes).run();
+}
 
 }  // namespace stretto::io

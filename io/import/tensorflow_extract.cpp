@@ -18,9 +18,9 @@ namespace stretto::io {
 
 namespace {
 
-constexpr std::size_t kWidest = 64;           // inputs that a left-out node may hand on
-constexpr double kMostMissing = 0.25;         // share of ops without a record
-constexpr std::size_t kNamed = 3;             // examples in a note
+constexpr std::size_t kWidest = 64;    // inputs that a left-out node may hand on
+constexpr double kMostMissing = 0.25;  // share of ops without a record
+constexpr std::size_t kNamed = 3;      // examples in a note
 constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
 bool hands_on(std::string_view op) {
@@ -30,7 +30,8 @@ bool hands_on(std::string_view op) {
 
 bool is_initializer(std::string_view op) {
   return op == "Assign" || op == "AssignVariableOp" || op.starts_with("Save") || op.starts_with("Restore") ||
-         op.starts_with("VarIsInitialized") || op == "IsVariableInitialized" || op.find("Summary") != std::string_view::npos;
+         op.starts_with("VarIsInitialized") || op == "IsVariableInitialized" ||
+         op.find("Summary") != std::string_view::npos;
 }
 
 bool in_gradient_scope(std::string_view name) {
@@ -42,7 +43,8 @@ bool in_gradient_scope(std::string_view name) {
     constexpr std::string_view kScope = "gradients";
     if (part.starts_with(kScope)) {
       part.remove_prefix(kScope.size());
-      if (part.empty() || (part[0] == '_' && part.find_first_not_of("0123456789", 1) == std::string_view::npos)) return true;
+      if (part.empty() || (part[0] == '_' && part.find_first_not_of("0123456789", 1) == std::string_view::npos))
+        return true;
     }
     name.remove_prefix(end + 1);
   }
@@ -81,7 +83,12 @@ class Extraction {
  public:
   Extraction(const TfGraph& graph, const TfTrace* trace, const TfDevice& worker, const std::string& path,
              ImportReport& report)
-      : graph_(graph), trace_(trace), worker_(worker), path_(path), report_(report), variables_(find_variables(graph)) {}
+      : graph_(graph),
+        trace_(trace),
+        worker_(worker),
+        path_(path),
+        report_(report),
+        variables_(find_variables(graph)) {}
 
   graph::Graph run(std::optional<std::int64_t> batch) {
     find_step();
@@ -126,6 +133,11 @@ class Extraction {
     const bool trains = !variables_.updates.empty();
     std::vector<bool> is_update(graph_.nodes.size(), false);
     for (const std::uint32_t i : variables_.updates) is_update[i] = true;
+    std::vector<bool> initializes(graph_.nodes.size(), false);  // or saves; so do groups of such
+    for (const std::uint32_t i : graph_.order)
+      initializes[i] = is_initializer(node(i).op) ||
+                       (node(i).op == "NoOp" && std::all_of(node(i).inputs.begin(), node(i).inputs.end(),
+                                                            [&](const TfInput& in) { return initializes[in.node]; }));
     std::size_t recorded = 0;
     for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i) {
       const std::string& op = node(i).op;
@@ -135,7 +147,7 @@ class Extraction {
       } else if (trains) {
         in_step_[i] = is_update[i] || op.starts_with("AssignSub") || op.starts_with("AssignAdd");
       } else {
-        in_step_[i] = !taken[i] && !is_initializer(op) && !is_alias(op) && op != "NoOp" && op != "Const";
+        in_step_[i] = !taken[i] && !initializes[i];
       }
     }
     if (trace_ != nullptr && recorded == 0)
@@ -160,9 +172,14 @@ class Extraction {
   }
 
   // Nodes without a record whose work a fused op did: it lists what they took, not them.
+  // One that others use too cannot have been fused.
   void find_absorbed() {
     absorbed_by_.assign(graph_.nodes.size(), kNone);
     if (trace_ == nullptr) return;
+    std::vector<std::size_t> users(graph_.nodes.size(), 0);
+    for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i)
+      if (in_step_[i])
+        for (const TfInput& in : node(i).inputs) ++users[in.node];
     for (std::size_t k = graph_.order.size(); k-- > 0;) {
       const std::uint32_t i = graph_.order[k];
       if (!in_step_[i]) continue;
@@ -170,7 +187,7 @@ class Extraction {
       const std::uint32_t target = r != nullptr ? i : absorbed_by_[i];
       if (target == kNone || node(i).data_inputs == 0) continue;
       const std::uint32_t first = node(i).inputs[0].node;
-      if (record(first) == nullptr && on_worker(first) && !hands_on(node(first).op) &&
+      if (record(first) == nullptr && users[first] == 1 && on_worker(first) && !hands_on(node(first).op) &&
           !record(target)->took(node(first).name))
         absorbed_by_[first] = target;
     }
@@ -207,7 +224,8 @@ class Extraction {
     for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i) {
       if (!in_step_[i] || !becomes_op(i)) continue;
       for (const TfInput& in : node(i).inputs)
-        if (const std::int32_t v = variables_.value_of[in.node]; v >= 0 && !in.control) read[static_cast<std::size_t>(v)] = true;
+        if (const std::int32_t v = variables_.value_of[in.node]; v >= 0 && !in.control)
+          read[static_cast<std::size_t>(v)] = true;
     }
     parameter_of_.assign(variables_.list.size(), graph::ParameterId::none());
     for (std::size_t k = 0; k < variables_.list.size(); ++k) {
@@ -245,7 +263,8 @@ class Extraction {
     if (trace_ == nullptr) return std::nullopt;
     for (const TfTransfer& t : trace_->transfers) {
       const auto it = graph_.index.find(t.tensor);
-      if (it != graph_.index.end() && variables_.value_of[it->second] == static_cast<std::int32_t>(v) && t.from.is_server())
+      if (it != graph_.index.end() && variables_.value_of[it->second] == static_cast<std::int32_t>(v) &&
+          t.from.is_server())
         return t.bytes.count();
     }
     return std::nullopt;
@@ -345,8 +364,9 @@ class Extraction {
       }
     for (std::size_t i = 0; i < out_.ops.size(); ++i) {
       graph::Op& op = out_.ops[i];
-      backward[i] = backward[i] || in_gradient_scope(op.name) ||
-                    std::any_of(op.inputs.begin(), op.inputs.end(), [&](graph::OpId in) { return backward[in.index()]; });
+      backward[i] =
+          backward[i] || in_gradient_scope(op.name) ||
+          std::any_of(op.inputs.begin(), op.inputs.end(), [&](graph::OpId in) { return backward[in.index()]; });
       op.phase = backward[i] ? graph::Phase::Backward : graph::Phase::Forward;
     }
   }
@@ -417,13 +437,13 @@ class Extraction {
   graph::Graph out_;
   std::vector<bool> in_step_;
   std::vector<bool> useful_;
-  std::vector<std::uint32_t> absorbed_by_;     // per node: the op that did its work
-  std::vector<Handed> handed_;                 // per node
-  std::vector<graph::OpId> op_of_;             // per node
-  std::vector<std::uint32_t> node_of_;         // per op
+  std::vector<std::uint32_t> absorbed_by_;        // per node: the op that did its work
+  std::vector<Handed> handed_;                    // per node
+  std::vector<graph::OpId> op_of_;                // per node
+  std::vector<std::uint32_t> node_of_;            // per op
   std::vector<graph::ParameterId> parameter_of_;  // per variable
-  std::vector<std::size_t> variable_of_;       // per parameter
-  std::set<std::int64_t> servers_;             // tasks
+  std::vector<std::size_t> variable_of_;          // per parameter
+  std::set<std::int64_t> servers_;                // tasks
   bool has_servers_ = false;
   std::size_t outside_ = 0;
   std::size_t left_out_ = 0;
@@ -456,45 +476,54 @@ void Extraction::describe() {
   };
 
   const std::size_t ops = out_.ops.size();
-  report_.read.push_back(fmt::format("{} ops of {}: {} forward, {} backward, {:.6g} s in sum, {:.4g} GFLOP",
-                                     ops, worker_.task_name(), ops - backward, backward, total.seconds(), flops * 1e-9));
+  report_.read.push_back(fmt::format("{} ops of {}: {} forward, {} backward, {:.6g} s in sum, {:.4g} GFLOP", ops,
+                                     worker_.task_name(), ops - backward, backward, total.seconds(), flops * 1e-9));
+  note(report_.read, joins_ > 0,
+       fmt::format("{} of these ops are nodes that only hand on, but wait for several others", joins_));
   report_.read.push_back(fmt::format("{} trainable parameters with {} bytes{}", trainable, bytes.count(),
                                      has_servers_ ? fmt::format(" on {} servers", servers_.size()) : ""));
-  if (ops > 0 && trace_ != nullptr &&
-      static_cast<double>(missing_.count()) > kMostMissing * static_cast<double>(ops))
+  if (ops > 0 && trace_ != nullptr && static_cast<double>(missing_.count()) > kMostMissing * static_cast<double>(ops))
     fail(fmt::format("{} of {} ops have no record in the trace: {}", missing_.count(), ops, missing_.names()),
          "trace the step again with FULL_TRACE; trace and graph must be of the same program");
   note(report_.guessed, missing_.count() > 0,
        fmt::format("{} of {} ops have no record and take no time: {}", missing_.count(), ops, missing_.names()));
-  note(report_.guessed, trace_ == nullptr, "no op has a time: the file is a graph without a trace; a device must give the times");
-  note(report_.guessed, host_timed_ > 0, fmt::format("{} GPU ops have no kernels; the host's time stands for theirs", host_timed_));
+  note(report_.guessed, trace_ == nullptr,
+       "no op has a time: the file is a graph without a trace; a device must give the times");
+  note(report_.guessed, host_timed_ > 0,
+       fmt::format("{} GPU ops have no kernels; the host's time stands for theirs", host_timed_));
   note(report_.guessed, inputs_ > 0,
        fmt::format("{} ops fetch input data; their {:.6g} s may be waiting", inputs_, input_time_.seconds()));
   note(report_.guessed, outside_scope_ > 0,
-       fmt::format("{} gradients come from ops outside a scope \"gradients\"; these ops and what depends on them are backward",
-                   outside_scope_));
+       fmt::format(
+           "{} gradients come from ops outside a scope \"gradients\"; these ops and what depends on them are backward",
+           outside_scope_));
   note(report_.guessed, variables_.updates.empty() && !out_.parameters.empty(),
        "no optimizer's op: which variables are trainable is not known; all that are read count as such");
   note(report_.guessed, !has_servers_ && !out_.parameters.empty(),
        "no job \"ps\": every variable counts as a server's, though all lie on one machine here");
   note(report_.guessed, shapeless_.count() > 0,
-       fmt::format("{} ops have no known shapes, so neither operations nor bytes: {}", shapeless_.count(), shapeless_.names()));
+       fmt::format("{} ops have no known shapes, so neither operations nor bytes: {}", shapeless_.count(),
+                   shapeless_.names()));
   note(report_.guessed, sparse_.count() > 0,
        fmt::format("{} gradients are sparse; the whole variable counts: {}", sparse_.count(), sparse_.names()));
   note(report_.repaired, absorbed > 0,
        fmt::format("{} ops have no record of their own: they ran inside a fused op, which has their time", absorbed));
   note(report_.dropped, left_out_ > 0,
-       fmt::format("{} recorded nodes that only hand on (Const, Identity, NoOp, ...), {:.6g} s in sum; dependencies through "
-                   "them are kept", left_out_, left_out_time_.seconds()));
+       fmt::format(
+           "{} recorded nodes that only hand on (Const, Identity, NoOp, ...), {:.6g} s in sum; dependencies through "
+           "them are kept",
+           left_out_, left_out_time_.seconds()));
   note(report_.dropped, outside_ > 0, fmt::format("{} nodes that the step does not need", outside_));
   note(report_.dropped, unread_.count() > 0,
-       fmt::format("{} variables that no worker reads (counters, an optimizer's state): {}", unread_.count(), unread_.names()));
+       fmt::format("{} variables that no worker reads (counters, an optimizer's state): {}", unread_.count(),
+                   unread_.names()));
   note(report_.dropped, local_.count() > 0,
        fmt::format("{} variables on the worker itself: {}", local_.count(), local_.names()));
   note(report_.dropped, constant_gradients_.count() > 0,
        fmt::format("{} gradients that no op computes: {}", constant_gradients_.count(), constant_gradients_.names()));
   note(report_.dropped, variables_.unmatched_gradients > 0,
-       fmt::format("{} gradients go to accumulators from which no update in the graph takes", variables_.unmatched_gradients));
+       fmt::format("{} gradients go to accumulators from which no update in the graph takes",
+                   variables_.unmatched_gradients));
   note(report_.dropped, variables_.doubled_updates > 0,
        fmt::format("{} second updates of a variable in one step", variables_.doubled_updates));
   if (has_servers_) {
@@ -518,14 +547,16 @@ TfDevice choose_worker(const TfGraph& graph, const std::vector<TfDevice>& traced
     TfDevice d;
     d.job = job;
     d.task = task;
-    const bool has_records = std::any_of(traced.begin(), traced.end(), [&](const TfDevice& t) { return t.same_task(d); });
+    const bool has_records =
+        std::any_of(traced.begin(), traced.end(), [&](const TfDevice& t) { return t.same_task(d); });
     if (!traced.empty() && !has_records) continue;
     chosen = d;
     break;
   }
   if (chosen.job.empty() && tasks.empty() && !traced.empty()) chosen = traced.front();
   if (tasks.size() > 1)
-    report.dropped.push_back(fmt::format("ops of {} other tasks; {} is imported", tasks.size() - 1, chosen.task_name()));
+    report.dropped.push_back(
+        fmt::format("ops of {} other tasks; {} is imported", tasks.size() - 1, chosen.task_name()));
   if (unplaced > 0 && unplaced < graph.nodes.size())
     report.guessed.push_back(fmt::format("{} nodes name no task and count as the worker's", unplaced));
   return chosen;

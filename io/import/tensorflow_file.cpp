@@ -19,7 +19,8 @@ namespace {
 constexpr std::size_t kMostNodes = 1'000'000;
 constexpr std::size_t kMostRecords = 4'000'000;
 constexpr std::size_t kMostDevices = 10'000;
-constexpr std::size_t kLargestMessage = std::size_t{32} << 20;  // a node or record; a constant of the graph may be large
+constexpr std::size_t kLargestMessage = std::size_t{32}
+                                        << 20;  // a node or record; a constant of the graph may be large
 
 [[noreturn]] void fail(const std::string& path, std::string message, std::string hint) {
   Diagnostic d;
@@ -52,9 +53,14 @@ class Wire {
     field.number = static_cast<std::uint32_t>(*key >> 3);
     std::uint64_t skip = 0;
     switch (*key & 7) {
-      case 0: return varint() ? std::optional(field) : std::nullopt;
-      case 1: skip = 8; break;
-      case 5: skip = 4; break;
+      case 0:
+        return varint() ? std::optional(field) : std::nullopt;
+      case 1:
+        skip = 8;
+        break;
+      case 5:
+        skip = 4;
+        break;
       case 2: {
         const auto length = varint();
         if (!length) return std::nullopt;
@@ -62,7 +68,8 @@ class Wire {
         field.is_bytes = true;
         break;
       }
-      default: return std::nullopt;  // groups are in none of these files
+      default:
+        return std::nullopt;  // groups are in none of these files
     }
     if (skip > bytes_.size() - at_) {
       if (!lenient_) return std::nullopt;
@@ -147,8 +154,9 @@ class Reader {
   template <class Message>
   void parse(std::string_view bytes, std::string_view what, Message& out) {
     if (bytes.size() > kLargestMessage)
-      fail(path_, fmt::format("a {} at byte {} has {} bytes, the limit is {}", what, offset(bytes), bytes.size(),
-                              kLargestMessage),
+      fail(path_,
+           fmt::format("a {} at byte {} has {} bytes, the limit is {}", what, offset(bytes), bytes.size(),
+                       kLargestMessage),
            "take a graph whose weights are variables, not constants");
     if (!out.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
       fail(path_, fmt::format("a {} at byte {} of {} is damaged", what, offset(bytes), content_.size()),
@@ -207,7 +215,8 @@ TfKind binary_kind(std::string_view content) {
   if (!inner || inner->number != 1 || !inner->is_bytes) return TfKind::None;
   if (is_device(inner->bytes)) return TfKind::StepStats;
   const auto innermost = Wire(inner->bytes, true).next();
-  if (innermost && innermost->number == 1 && innermost->is_bytes && is_device(innermost->bytes)) return TfKind::Metadata;
+  if (innermost && innermost->number == 1 && innermost->is_bytes && is_device(innermost->bytes))
+    return TfKind::Metadata;
   for (const char c : inner->bytes)
     if (static_cast<unsigned char>(c) <= ' ' || c == '\x7F') return TfKind::None;
   Wire node(first->bytes, true);
@@ -234,7 +243,8 @@ tf::GraphDef read_graph_def(std::string_view content, const std::string& path) {
     parse_text(content, path, graph);
   } else {
     if (format.kind == TfKind::Metadata || format.kind == TfKind::StepStats)
-      fail(path, "this is a RunMetadata, not a GraphDef", "give the GraphDef: graph.as_graph_def().SerializeToString()");
+      fail(path, "this is a RunMetadata, not a GraphDef",
+           "give the GraphDef: graph.as_graph_def().SerializeToString()");
     Reader(content, path).graph(content, graph);
   }
   if (graph.node().empty()) fail(path, "the GraphDef has no nodes", "expected a GraphDef, binary or as text");
@@ -248,8 +258,10 @@ tf::RunMetadata read_run_metadata(std::string_view content, const std::string& p
   if (format.kind == TfKind::Graph)
     fail(path, "this is a GraphDef, not a RunMetadata", "give the RunMetadata of a step with FULL_TRACE");
   if (format.kind == TfKind::StepStats) {
-    if (format.text) parse_text(content, path, *metadata.mutable_step_stats());
-    else Reader(content, path).stats(content, *metadata.mutable_step_stats());
+    if (format.text)
+      parse_text(content, path, *metadata.mutable_step_stats());
+    else
+      Reader(content, path).stats(content, *metadata.mutable_step_stats());
   } else if (format.text) {
     parse_text(content, path, metadata);
   } else {

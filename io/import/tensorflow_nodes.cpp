@@ -113,8 +113,10 @@ void sort_nodes(TfGraph& graph, const std::string& path) {
     }
   }
   if (loops > 0)
-    graph.repaired.push_back(fmt::format("{} loop edges (NextIteration to Merge) were left out: a loop's body is one pass, "
-                                         "its times are the sum over the passes", loops));
+    graph.repaired.push_back(
+        fmt::format("{} loop edges (NextIteration to Merge) were left out: a loop's body is one pass, "
+                    "its times are the sum over the passes",
+                    loops));
   std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> ready;
   for (std::size_t i = 0; i < n; ++i)
     if (open[i] == 0) ready.push(static_cast<std::uint32_t>(i));
@@ -128,9 +130,9 @@ void sort_nodes(TfGraph& graph, const std::string& path) {
   if (graph.order.size() == n) return;
   const auto stuck = static_cast<std::size_t>(
       std::find_if(open.begin(), open.end(), [](std::uint32_t k) { return k > 0; }) - open.begin());
-  throw UserError({error(path, "", fmt::format("the graph has a cycle; node \"{}\" lies on it or behind it",
-                                               graph.nodes[stuck].name),
-                         "a step's graph has no cycles but loops")});
+  throw UserError({error(
+      path, "", fmt::format("the graph has a cycle; node \"{}\" lies on it or behind it", graph.nodes[stuck].name),
+      "a step's graph has no cycles but loops")});
 }
 
 TfGraph build(const std::vector<const tf::NodeDef*>& defs, const std::map<std::string, std::string>& aliases,
@@ -144,7 +146,8 @@ TfGraph build(const std::vector<const tf::NodeDef*>& defs, const std::map<std::s
   for (const tf::NodeDef* def : defs) {
     const auto id = static_cast<std::uint32_t>(graph.nodes.size());
     graph.nodes.push_back(to_node(*def));
-    if (def->name().empty()) add_error(fmt::format("node {} has no name", id), "the file may be damaged");
+    if (def->name().empty())
+      add_error(fmt::format("node {} has no name", id), "the file may be damaged");
     else if (!graph.index.emplace(def->name(), id).second)
       add_error(fmt::format("two nodes are named \"{}\"", def->name()), "names of nodes are unique in a graph");
   }
@@ -203,21 +206,45 @@ TfDevice parse_device(std::string_view text) {
     } else if (key == "cpu" || key == "gpu") {
       seen = true;
     }
-    if (key == "job") out.job = value;
-    else if (key == "task") std::from_chars(value.data(), value.data() + value.size(), out.task);
-    else if (seen) out.gpu = key == "gpu" || key == "xla_gpu";
+    if (key == "job")
+      out.job = value;
+    else if (key == "task")
+      std::from_chars(value.data(), value.data() + value.size(), out.task);
+    else if (seen)
+      out.gpu = key == "gpu" || key == "xla_gpu";
   }
   return out;
 }
 
 std::int64_t type_bytes(std::int32_t type) {
   switch (type > 100 ? type - 100 : type) {
-    case 4: case 6: case 10: case 11: case 12: return 1;            // uint8, int8, bool, qint8, quint8
-    case 5: case 14: case 15: case 16: case 17: case 19: return 2;  // int16, bfloat16, qint16, quint16, uint16, half
-    case 1: case 3: case 13: case 22: return 4;                     // float, int32, qint32, uint32
-    case 2: case 8: case 9: case 23: return 8;                      // double, complex64, int64, uint64
-    case 18: return 16;                                             // complex128
-    default: return 0;
+    case 4:
+    case 6:
+    case 10:
+    case 11:
+    case 12:
+      return 1;  // uint8, int8, bool, qint8, quint8
+    case 5:
+    case 14:
+    case 15:
+    case 16:
+    case 17:
+    case 19:
+      return 2;  // int16, bfloat16, qint16, quint16, uint16, half
+    case 1:
+    case 3:
+    case 13:
+    case 22:
+      return 4;  // float, int32, qint32, uint32
+    case 2:
+    case 8:
+    case 9:
+    case 23:
+      return 8;  // double, complex64, int64, uint64
+    case 18:
+      return 16;  // complex128
+    default:
+      return 0;
   }
 }
 
@@ -257,8 +284,10 @@ TfGraph join_partitions(const tf::RunMetadata& metadata, const std::string& path
   for (const tf::GraphDef& graph : metadata.partition_graphs())
     for (const tf::NodeDef& node : graph.node()) {
       if (is(node, "Send")) continue;
-      if (const auto it = sent.find(route(node)); is(node, "Recv") && it != sent.end()) aliases.emplace(node.name(), it->second);
-      else defs.push_back(&node);
+      if (const auto it = sent.find(route(node)); is(node, "Recv") && it != sent.end())
+        aliases.emplace(node.name(), it->second);
+      else
+        defs.push_back(&node);
       lost += is(node, "Recv") && !sent.contains(route(node)) ? 1U : 0U;
     }
   // What is sent may itself have been received: from the GPU to the host, then to another process.
@@ -270,7 +299,8 @@ TfGraph join_partitions(const tf::RunMetadata& metadata, const std::string& path
     }
   TfGraph joined = build(defs, aliases, path);
   if (lost > 0)
-    joined.repaired.push_back(fmt::format("{} receives have no send in any partition: what they wait for is not known", lost));
+    joined.repaired.push_back(
+        fmt::format("{} receives have no send in any partition: what they wait for is not known", lost));
   return joined;
 }
 

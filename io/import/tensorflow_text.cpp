@@ -23,10 +23,10 @@ bool is_word(char c) {
 // TensorFlow's types.proto.
 std::int32_t type_of_name(std::string_view name) {
   constexpr std::pair<std::string_view, std::int32_t> kTypes[] = {
-      {"DT_FLOAT", 1},      {"DT_DOUBLE", 2}, {"DT_INT32", 3},     {"DT_UINT8", 4},   {"DT_INT16", 5},
-      {"DT_INT8", 6},       {"DT_STRING", 7}, {"DT_COMPLEX64", 8}, {"DT_INT64", 9},   {"DT_BOOL", 10},
-      {"DT_BFLOAT16", 14},  {"DT_UINT16", 17}, {"DT_COMPLEX128", 18}, {"DT_HALF", 19}, {"DT_RESOURCE", 20},
-      {"DT_VARIANT", 21},   {"DT_UINT32", 22}, {"DT_UINT64", 23}};
+      {"DT_FLOAT", 1},     {"DT_DOUBLE", 2},  {"DT_INT32", 3},       {"DT_UINT8", 4}, {"DT_INT16", 5},
+      {"DT_INT8", 6},      {"DT_STRING", 7},  {"DT_COMPLEX64", 8},   {"DT_INT64", 9}, {"DT_BOOL", 10},
+      {"DT_BFLOAT16", 14}, {"DT_UINT16", 17}, {"DT_COMPLEX128", 18}, {"DT_HALF", 19}, {"DT_RESOURCE", 20},
+      {"DT_VARIANT", 21},  {"DT_UINT32", 22}, {"DT_UINT64", 23}};
   constexpr std::string_view kRef = "_REF";
   const bool ref = name.ends_with(kRef);
   if (ref) name.remove_suffix(kRef.size());
@@ -48,9 +48,12 @@ void TextReader::fail(std::size_t offset, std::string message, std::string hint)
 void TextReader::skip_space() {
   while (at_ < text_.size()) {
     const char c = text_[at_];
-    if (c == '#') at_ = std::min(text_.find('\n', at_), text_.size());
-    else if (c == ' ' || c == '\t' || c == '\r' || c == '\n') ++at_;
-    else return;
+    if (c == '#')
+      at_ = std::min(text_.find('\n', at_), text_.size());
+    else if (c == ' ' || c == '\t' || c == '\r' || c == '\n')
+      ++at_;
+    else
+      return;
   }
 }
 
@@ -111,9 +114,12 @@ void TextReader::values(const std::function<void()>& one) {
 
 void TextReader::message(const Handler& handler) {
   accept(':');
-  if (accept('{')) fields(handler, '}');
-  else if (accept('<')) fields(handler, '>');
-  else fail(at_, "here '{' must be");
+  if (accept('{'))
+    fields(handler, '}');
+  else if (accept('<'))
+    fields(handler, '>');
+  else
+    fail(at_, "here '{' must be");
 }
 
 std::string TextReader::quoted() {
@@ -143,10 +149,14 @@ std::string TextReader::quoted() {
         at_ = static_cast<std::size_t>(parsed.ptr - text_.data());
         out += static_cast<char>(value);
       };
-      if (known != std::string_view::npos) out += kTo[known];
-      else if (e >= '0' && e <= '7') number(at_ - 1, 3, 8);
-      else if (e == 'x' || e == 'X') number(at_, 2, 16);
-      else fail(at_ - 2, "this escape is not known");
+      if (known != std::string_view::npos)
+        out += kTo[known];
+      else if (e >= '0' && e <= '7')
+        number(at_ - 1, 3, 8);
+      else if (e == 'x' || e == 'X')
+        number(at_, 2, 16);
+      else
+        fail(at_ - 2, "this escape is not known");
     }
   }
   return out;
@@ -180,9 +190,12 @@ void TextReader::boolean(const std::function<void(bool)>& take) {
     skip_space();
     const std::size_t start = at_;
     const std::string_view text = word();
-    if (text == "true" || text == "True" || text == "t" || text == "1") take(true);
-    else if (text == "false" || text == "False" || text == "f" || text == "0") take(false);
-    else fail(start, "must be true or false");
+    if (text == "true" || text == "True" || text == "t" || text == "1")
+      take(true);
+    else if (text == "false" || text == "False" || text == "f" || text == "0")
+      take(false);
+    else
+      fail(start, "must be true or false");
   });
 }
 
@@ -234,24 +247,36 @@ void read_shape(TextReader& in, tf::Shape& shape) {
 
 void read_list(TextReader& in, tf::AttrValue::ListValue& list) {
   in.message([&](std::string_view field) {
-    if (field == "s") in.string([&](std::string v) { list.add_s(std::move(v)); });
-    else if (field == "i") in.integer([&](std::int64_t v) { list.add_i(v); });
-    else if (field == "type") in.data_type([&](std::int32_t v) { list.add_type(v); });
-    else if (field == "shape") read_shape(in, *list.add_shape());
-    else return false;
+    if (field == "s")
+      in.string([&](std::string v) { list.add_s(std::move(v)); });
+    else if (field == "i")
+      in.integer([&](std::int64_t v) { list.add_i(v); });
+    else if (field == "type")
+      in.data_type([&](std::int32_t v) { list.add_type(v); });
+    else if (field == "shape")
+      read_shape(in, *list.add_shape());
+    else
+      return false;
     return true;
   });
 }
 
 void read_value(TextReader& in, tf::AttrValue& value) {
   in.message([&](std::string_view field) {
-    if (field == "s") in.string([&](std::string v) { value.set_s(std::move(v)); });
-    else if (field == "i") in.integer([&](std::int64_t v) { value.set_i(v); });
-    else if (field == "b") in.boolean([&](bool v) { value.set_b(v); });
-    else if (field == "type") in.data_type([&](std::int32_t v) { value.set_type(v); });
-    else if (field == "shape") read_shape(in, *value.mutable_shape());
-    else if (field == "list") read_list(in, *value.mutable_list());
-    else return false;
+    if (field == "s")
+      in.string([&](std::string v) { value.set_s(std::move(v)); });
+    else if (field == "i")
+      in.integer([&](std::int64_t v) { value.set_i(v); });
+    else if (field == "b")
+      in.boolean([&](bool v) { value.set_b(v); });
+    else if (field == "type")
+      in.data_type([&](std::int32_t v) { value.set_type(v); });
+    else if (field == "shape")
+      read_shape(in, *value.mutable_shape());
+    else if (field == "list")
+      read_list(in, *value.mutable_list());
+    else
+      return false;
     return true;
   });
 }
@@ -270,9 +295,12 @@ void read_node(TextReader& in, tf::GraphDef& graph) {
     } else if (field == "attr") {
       tf::AttrEntry& entry = *node.add_attr();
       in.message([&](std::string_view key) {
-        if (key == "key") in.string([&](std::string v) { entry.set_key(std::move(v)); });
-        else if (key == "value") read_value(in, *entry.mutable_value());
-        else return false;
+        if (key == "key")
+          in.string([&](std::string v) { entry.set_key(std::move(v)); });
+        else if (key == "value")
+          read_value(in, *entry.mutable_value());
+        else
+          return false;
         return true;
       });
     } else {
@@ -314,14 +342,10 @@ void read_output(TextReader& in, tf::NodeOutput& output) {
 void read_record(TextReader& in, tf::DeviceStepStats& device) {
   using Record = tf::NodeExecStats;
   constexpr std::pair<std::string_view, void (Record::*)(std::int64_t)> kNumbers[] = {
-      {"all_start_micros", &Record::set_all_start_micros},
-      {"op_start_rel_micros", &Record::set_op_start_rel_micros},
-      {"op_end_rel_micros", &Record::set_op_end_rel_micros},
-      {"all_end_rel_micros", &Record::set_all_end_rel_micros},
-      {"all_start_nanos", &Record::set_all_start_nanos},
-      {"op_start_rel_nanos", &Record::set_op_start_rel_nanos},
-      {"op_end_rel_nanos", &Record::set_op_end_rel_nanos},
-      {"all_end_rel_nanos", &Record::set_all_end_rel_nanos}};
+      {"all_start_micros", &Record::set_all_start_micros},   {"op_start_rel_micros", &Record::set_op_start_rel_micros},
+      {"op_end_rel_micros", &Record::set_op_end_rel_micros}, {"all_end_rel_micros", &Record::set_all_end_rel_micros},
+      {"all_start_nanos", &Record::set_all_start_nanos},     {"op_start_rel_nanos", &Record::set_op_start_rel_nanos},
+      {"op_end_rel_nanos", &Record::set_op_end_rel_nanos},   {"all_end_rel_nanos", &Record::set_all_end_rel_nanos}};
   Record record;
   in.message([&](std::string_view field) {
     for (const auto& [name, set] : kNumbers)
@@ -329,10 +353,14 @@ void read_record(TextReader& in, tf::DeviceStepStats& device) {
         in.integer([&, set = set](std::int64_t v) { (record.*set)(v); });
         return true;
       }
-    if (field == "node_name") in.string([&](std::string v) { record.set_node_name(std::move(v)); });
-    else if (field == "timeline_label") in.string([&](std::string v) { record.set_timeline_label(std::move(v)); });
-    else if (field == "output") read_output(in, *record.add_output());
-    else return false;
+    if (field == "node_name")
+      in.string([&](std::string v) { record.set_node_name(std::move(v)); });
+    else if (field == "timeline_label")
+      in.string([&](std::string v) { record.set_timeline_label(std::move(v)); });
+    else if (field == "output")
+      read_output(in, *record.add_output());
+    else
+      return false;
     return true;
   });
   *device.add_node_stats() = std::move(record);
@@ -342,9 +370,12 @@ bool read_stats_field(TextReader& in, std::string_view field, tf::StepStats& sta
   if (field != "dev_stats") return false;
   tf::DeviceStepStats& device = *stats.add_dev_stats();
   in.message([&](std::string_view key) {
-    if (key == "device") in.string([&](std::string v) { device.set_device(std::move(v)); });
-    else if (key == "node_stats") read_record(in, device);
-    else return false;
+    if (key == "device")
+      in.string([&](std::string v) { device.set_device(std::move(v)); });
+    else if (key == "node_stats")
+      read_record(in, device);
+    else
+      return false;
     return true;
   });
   return true;
@@ -387,9 +418,12 @@ std::string_view first_text_field(std::string_view text) {
   std::size_t at = 0;
   while (at < text.size()) {
     const char c = text[at];
-    if (c == '#') at = std::min(text.find('\n', at), text.size());
-    else if (c == ' ' || c == '\t' || c == '\r' || c == '\n') ++at;
-    else break;
+    if (c == '#')
+      at = std::min(text.find('\n', at), text.size());
+    else if (c == ' ' || c == '\t' || c == '\r' || c == '\n')
+      ++at;
+    else
+      break;
   }
   const std::size_t start = at;
   while (at < text.size() && ((text[at] >= 'a' && text[at] <= 'z') || text[at] == '_')) ++at;

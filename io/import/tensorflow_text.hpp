@@ -15,8 +15,8 @@
 
 namespace stretto::io {
 
-// The text as a stream of fields. A handler takes the field's value with exactly one of the readers, or returns false to
-// have it skipped.
+// The text as a stream of fields. A handler takes the field's value with exactly one of the readers, or returns false
+// to have it skipped.
 class TextReader {
  public:
   using Handler = std::function<bool(std::string_view field)>;

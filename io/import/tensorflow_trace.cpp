@@ -13,9 +13,9 @@ namespace stretto::io {
 
 namespace {
 
-constexpr std::int64_t kLongest = 3'600'000'000'000;  // ns; a record of more than an hour is damaged
+constexpr std::int64_t kLongest = 3'600'000'000'000;     // ns; a record of more than an hour is damaged
 constexpr std::int64_t kMostTotal = 50'000'000'000'000;  // ns, half of what a graph may hold
-constexpr std::size_t kManyKernels = 8;               // of one op; cuDNN tries algorithms in a session's first step
+constexpr std::size_t kManyKernels = 8;                  // of one op; cuDNN tries algorithms in a session's first step
 
 struct Span {
   std::int64_t start = 0;  // ns
@@ -28,7 +28,8 @@ std::optional<Span> read_span(const tf::NodeExecStats& record) {
   if (record.all_start_nanos() != 0) {
     span = {record.all_start_nanos(), record.all_end_rel_nanos()};
   } else {
-    if (record.all_start_micros() > std::int64_t{1} << 53 || record.all_end_rel_micros() > kLongest / 1000) return std::nullopt;
+    if (record.all_start_micros() > std::int64_t{1} << 53 || record.all_end_rel_micros() > kLongest / 1000)
+      return std::nullopt;
     span = {record.all_start_micros() * 1000, record.all_end_rel_micros() * 1000};
   }
   if (span.start < 0 || span.length < 0 || span.length > kLongest) return std::nullopt;
@@ -110,13 +111,17 @@ class TraceReader {
     for (const tf::NodeExecStats& record : device.node_stats()) {
       if (record.node_name() == "RecvTensor") {
         TfTransfer transfer;
-        if (parse_transfer(record, transfer)) trace_.transfers.push_back(std::move(transfer));
-        else ++trace_.unreadable_transfers;
+        if (parse_transfer(record, transfer))
+          trace_.transfers.push_back(std::move(transfer));
+        else
+          ++trace_.unreadable_transfers;
         continue;
       }
       if (!mine) {
-        if (d.is_server()) trace_.server_nodes.insert(record.node_name());
-        else ++other_workers_;
+        if (d.is_server())
+          trace_.server_nodes.insert(record.node_name());
+        else
+          ++other_workers_;
         continue;
       }
       if (record.node_name() == "_SOURCE" || record.node_name() == "_SINK") continue;  // the executor's own
@@ -184,9 +189,11 @@ class TraceReader {
       it->second.kernels = true;
     }
     if (warm_ups_ > 0)
-      report_.guessed.push_back(fmt::format(
-          "{} GPU ops ran {} or more kernels, or were enqueued for far longer than they ran (first: {}): this looks like a "
-          "session's first step, in which cuDNN tries algorithms; take a later step", warm_ups_, kManyKernels, warm_up_));
+      report_.guessed.push_back(
+          fmt::format("{} GPU ops ran {} or more kernels, or were enqueued for far longer than they ran (first: {}): "
+                      "this looks like a "
+                      "session's first step, in which cuDNN tries algorithms; take a later step",
+                      warm_ups_, kManyKernels, warm_up_));
     const auto dropped = [&](std::size_t n, std::string_view what) {
       if (n > 0) report_.dropped.push_back(fmt::format("{} {}", n, what));
     };
@@ -198,9 +205,11 @@ class TraceReader {
     dropped(bad_times_, "records with a negative time or one of more than an hour");
     dropped(trace_.unreadable_transfers, "RecvTensor records without a tensor, its bytes or its peer");
     if (repeated_ > 0)
-      report_.read.push_back(fmt::format("{} further runs of ops that ran more than once (loops); their times add up", repeated_));
+      report_.read.push_back(
+          fmt::format("{} further runs of ops that ran more than once (loops); their times add up", repeated_));
     if (has_stream_ && !has_all_)
-      report_.guessed.push_back("the trace has no \"stream:all\": kernels are taken from the single streams, copies left out by name");
+      report_.guessed.push_back(
+          "the trace has no \"stream:all\": kernels are taken from the single streams, copies left out by name");
   }
 
   void note_warm_up(const std::string& name, std::size_t kernels) {

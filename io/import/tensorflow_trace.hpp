@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one traced step says about each node of one worker: its time, the op that really ran, its outputs' shapes; and the
-// tensors that the processes received from each other.
+// What one traced step says about each node of one worker: its time, the op that really ran, its outputs' shapes; and
+// the tensors that the processes received from each other.
 //
-// Time of an op on a CPU: all_end_rel (from taking the node up to having passed its outputs on), in nanoseconds where the
-// file has them. On a GPU: the sum of its kernels in "stream:all"; without that stream, in the streams "stream:N" less
-// the copies; without any, the host's time. Exact duplicates are dropped, further runs of one node add up.
-// Cost: O(records log records).
+// Time of an op on a CPU: all_end_rel (from taking the node up to having passed its outputs on), in nanoseconds where
+// the file has them. On a GPU: the sum of its kernels in "stream:all"; without that stream, in the streams "stream:N"
+// less the copies; without any, the host's time. Exact duplicates are dropped, further runs of one node add up. Cost:
+// O(records log records).
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ namespace stretto::io {
 
 struct TfRecord {
   Duration time;
-  bool kernels = false;                 // the time is that of GPU kernels
-  std::optional<std::string> inputs;    // what the op took, by the label: "images, conv1/weights/read_S3"
+  bool kernels = false;               // the time is that of GPU kernels
+  std::optional<std::string> inputs;  // what the op took, by the label: "images, conv1/weights/read_S3"
   std::map<std::int32_t, TfShape> outputs;
 
   // Whether the label lists that node as an input; true without a label. A received one has a suffix.

@@ -79,9 +79,11 @@ class Transfers {
           c.kind = Kind::Gradient;
           c.variable = g->second;
         }
-        if (c.variable >= 0) c.bytes = in_.variables.list[static_cast<std::size_t>(c.variable)].bytes;
+        if (c.variable >= 0)
+          c.bytes = in_.variables.list[static_cast<std::size_t>(c.variable)].bytes;
         else if (const auto& shapes = node(c.node).output_shapes; static_cast<std::size_t>(c.slot) < shapes.size())
-          if (const auto n = element_count(shapes[static_cast<std::size_t>(c.slot)]); n && type_bytes(node(c.node).type) > 0)
+          if (const auto n = element_count(shapes[static_cast<std::size_t>(c.slot)]);
+              n && type_bytes(node(c.node).type) > 0)
             c.bytes = *n * type_bytes(node(c.node).type);
         crossings_.push_back(c);
       }
@@ -109,7 +111,8 @@ class Transfers {
         record = it->second.begin();
         if (c.kind == Kind::Pull)
           refuse(fmt::format("variable \"{}\" has {} bytes by the graph, but {} bytes were received",
-                             node(in_.variables.list[static_cast<std::size_t>(c.variable)].node).name, *c.bytes, *record));
+                             node(in_.variables.list[static_cast<std::size_t>(c.variable)].node).name, *c.bytes,
+                             *record));
         ++other_sizes_;
       }
       ++count.recorded;
@@ -145,20 +148,23 @@ class Transfers {
     std::size_t missing = 0;
     for (const auto& [kind, c] : counts_) missing += in_.trace != nullptr ? c.crossings - c.recorded : 0;
     if (missing > 0)
-      report_.guessed.push_back(fmt::format("{} transfers have no record: {} pulls, {} pushes, {} others; sizes are from the graph",
-                                            missing, lacking(Kind::Pull), lacking(Kind::Gradient),
-                                            lacking(Kind::ToWorker) + lacking(Kind::ToServer)));
+      report_.guessed.push_back(
+          fmt::format("{} transfers have no record: {} pulls, {} pushes, {} others; sizes are from the graph", missing,
+                      lacking(Kind::Pull), lacking(Kind::Gradient), lacking(Kind::ToWorker) + lacking(Kind::ToServer)));
     if (counts_[Kind::ToServer].crossings > 0)
       report_.dropped.push_back(text(Kind::ToServer, "other tensors to servers (statistics, rates, constants)"));
     if (counts_[Kind::ToWorker].crossings > 0)
-      report_.dropped.push_back(text(Kind::ToWorker, "other tensors to the worker, computed on servers") + "; their time is left out");
+      report_.dropped.push_back(text(Kind::ToWorker, "other tensors to the worker, computed on servers") +
+                                "; their time is left out");
     note(signals_, "control edges between worker and servers, as transfers; the dependencies stay");
     note(between_servers_, "tensors from one server to another");
     note(strangers_, "received tensors that the graph does not explain");
     if (read_more_ > 0)
-      report_.guessed.push_back(fmt::format("{} variables are read through more than one node; each counts as one pull", read_more_));
+      report_.guessed.push_back(
+          fmt::format("{} variables are read through more than one node; each counts as one pull", read_more_));
     if (other_sizes_ > 0)
-      report_.guessed.push_back(fmt::format("{} tensors were received with other bytes than the graph says", other_sizes_));
+      report_.guessed.push_back(
+          fmt::format("{} tensors were received with other bytes than the graph says", other_sizes_));
   }
 
   std::size_t lacking(Kind kind) { return counts_[kind].crossings - counts_[kind].recorded; }
@@ -174,7 +180,8 @@ class Transfers {
     for (const Crossing& c : crossings_)
       if (c.kind == Kind::Pull && !in_.variables.list[static_cast<std::size_t>(c.variable)].gradient)
         if (found.insert(c.variable).second) bytes += c.bytes.value_or(0);
-    return fmt::format("{} pulled variables without a gradient (moving averages) with {} bytes", found.size(), bytes);
+    return fmt::format("{} pulled variables without a gradient (as moving averages) with {} bytes", found.size(),
+                       bytes);
   }
 
   const TfTransferCheck& in_;

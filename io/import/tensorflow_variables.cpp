@@ -139,7 +139,7 @@ class Finder {
 
   const TfGraph& graph_;
   TfVariables out_;
-  std::vector<std::uint32_t> source_;  // the node behind aliases
+  std::vector<std::uint32_t> source_;             // the node behind aliases
   std::map<std::uint32_t, TfInput> accumulated_;  // gradient by accumulator
   std::set<std::uint32_t> taken_;
 };

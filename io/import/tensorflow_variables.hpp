@@ -17,10 +17,10 @@ namespace stretto::io {
 
 struct TfVariable {
   std::uint32_t node = 0;
-  std::optional<std::int64_t> bytes;    // by shape and type; none if these are not in the graph
-  std::optional<TfInput> gradient;      // output that the update takes
-  bool sparse = false;                  // the gradient has rows of the variable only
-  bool slot = false;                    // an optimizer's own state
+  std::optional<std::int64_t> bytes;  // by shape and type; none if these are not in the graph
+  std::optional<TfInput> gradient;    // output that the update takes
+  bool sparse = false;                // the gradient has rows of the variable only
+  bool slot = false;                  // an optimizer's own state
 };
 
 struct TfVariables {
