@@ -118,7 +118,7 @@ class FluidNetwork {
   void relax(std::uint32_t link);
   bool relax_alone(std::uint32_t link);
   double fill(const LinkState& link, double guess) const;
-  std::uint32_t bottleneck_besides(std::uint32_t cls, std::uint32_t link, double level) const;
+  std::uint32_t bottleneck_besides(const Slot& slot, std::uint32_t link, double level) const;
   void set_roomy(std::uint32_t link);
   void solve_full();
   void commit(Time now);

@@ -50,13 +50,17 @@ double FluidNetwork::fill(const LinkState& link, double guess) const {
   const double equal = link.capacity / static_cast<double>(link.flows);  // the solution is no less
   double level = guess == kInfinity ? equal : std::max(guess, equal);
   for (bool first = true;; first = false) {
-    double held = 0;  // rates of those that other links hold below the level
-    double open = 0;  // flows of the rest
-    for (std::size_t i = 0; i < n; ++i) {
-      const bool below = other_[i] < level;
-      held += below ? weight_[i] * other_[i] : 0.0;
-      open += below ? 0.0 : weight_[i];
-    }
+    // Rates of those that other links hold below the level, and flows of the rest; four sums hide the latency of adding.
+    double held_by[4] = {};
+    double open_by[4] = {};
+    for (std::size_t i = 0; i < n; i += 4)
+      for (std::size_t k = 0; k < 4; ++k) {
+        const bool below = other_[i + k] < level;
+        held_by[k] += below ? weight_[i + k] * other_[i + k] : 0.0;
+        open_by[k] += below ? 0.0 : weight_[i + k];
+      }
+    const double held = (held_by[0] + held_by[1]) + (held_by[2] + held_by[3]);
+    const double open = (open_by[0] + open_by[1]) + (open_by[2] + open_by[3]);
     if (open == 0) {
       if (held <= link.capacity || !first) return kInfinity;
       level = equal;
@@ -69,7 +73,9 @@ double FluidNetwork::fill(const LinkState& link, double guess) const {
 }
 
 // A link of the class, other than `link`, that has the level; the present bottleneck if it does.
-std::uint32_t FluidNetwork::bottleneck_besides(std::uint32_t cls, std::uint32_t link, double level) const {
+std::uint32_t FluidNetwork::bottleneck_besides(const Slot& slot, std::uint32_t link, double level) const {
+  if (slot.other != kNone) return slot.other;
+  const std::uint32_t cls = slot.cls;
   const std::uint32_t present = bottleneck_[cls];
   if (present != kNone && present != link && level_[present] == level) return present;
   for (std::uint32_t h = first_[cls]; h < first_[cls + 1]; ++h)
@@ -97,8 +103,9 @@ void FluidNetwork::relax(std::uint32_t l) {
   ++relaxations_;
   if (relax_alone(l)) return;
   const std::size_t n = link.active.size();
-  other_.resize(n);
-  weight_.resize(n);
+  // Padded to a multiple of four with nobody.
+  other_.assign((n + 3) / 4 * 4, 0.0);
+  weight_.assign(other_.size(), 0.0);
   for (std::size_t i = 0; i < n; ++i) {
     const Slot& slot = link.active[i];
     weight_[i] = slot.flows;
@@ -123,10 +130,11 @@ void FluidNetwork::relax(std::uint32_t l) {
   if (level != kInfinity && (level > reserved_before || level < kTooMuch * reserved_before))
     reserved_[l] = kReserve * level;
   for (std::size_t i = 0; i < n; ++i) {
+    if (other_[i] < level && other_[i] < before) continue;  // frozen elsewhere, before and now: nobody's concern
     const Slot& slot = link.active[i];
     const std::uint32_t was = bottleneck_[slot.cls];
     std::uint32_t b = l;
-    if (other_[i] < level || (other_[i] == level && was != l)) b = bottleneck_besides(slot.cls, l, other_[i]);
+    if (other_[i] < level || (other_[i] == level && was != l)) b = bottleneck_besides(slot, l, other_[i]);
     const double counted = was == kNone ? 0.0 : was == l ? reserved_before : reserved_[was];
     const double more = (reserved_[b] - counted) * slot.flows;
     if (b != was) {
