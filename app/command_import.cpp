@@ -33,6 +33,7 @@ int import_command(const ImportOptions& options) {
   import.format = options.format;
   import.name = options.name;
   import.source = options.source;
+  import.graph_path = options.graph;
   if (!options.batch.empty()) {
     const auto batch = config::parse_integer(options.batch);
     if (!batch.ok() || batch.value < 1)

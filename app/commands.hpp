@@ -27,6 +27,7 @@ struct ImportOptions {
   std::string source;    // where the figures come from; empty: from the file
   std::string format;    // of the file; empty: told from its content
   std::string batch;     // samples per step; empty: from the file
+  std::string graph;     // the GraphDef of a TensorFlow trace; empty: none
   bool summary = false;  // figures only, no workload
 };
 

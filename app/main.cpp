@@ -112,6 +112,8 @@ std::vector<Command> add_commands(CLI::App& root, Settings& s) {
   import->add_option("--name", s.import.name, "Name of the workload")->type_name("NAME");
   import->add_option("--batch", s.import.batch, "Samples a step, where the file does not say")->type_name("N");
   import->add_option("--source", s.import.source, "Where the figures come from")->type_name("TEXT");
+  import->add_option("--graph", s.import.graph, "GraphDef of the program whose TensorFlow trace FILE is")
+      ->type_name("FILE");
   import->add_option("--format", s.import.format, "Format of FILE; without it: told from the content")
       ->type_name("FORMAT");
 

@@ -16,7 +16,7 @@ namespace stretto::io {
 
 namespace {
 
-constexpr std::size_t kLargestFile = std::size_t{512} << 20;
+constexpr std::size_t kLargestFile = std::size_t{256} << 20;
 
 [[noreturn]] void fail(const std::string& path, std::string message, std::string hint) {
   Diagnostic d;

@@ -16,8 +16,8 @@ namespace stretto::io {
 
 namespace {
 
-constexpr std::size_t kMostNodes = 1'000'000;
-constexpr std::size_t kMostRecords = 4'000'000;
+constexpr std::size_t kMostNodes = kMostTfNodes;
+constexpr std::size_t kMostRecords = kMostTfRecords;
 constexpr std::size_t kMostDevices = 10'000;
 constexpr std::size_t kLargestMessage = std::size_t{32}
                                         << 20;  // a node or record; a constant of the graph may be large

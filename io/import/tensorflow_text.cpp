@@ -308,6 +308,7 @@ void read_node(TextReader& in, tf::GraphDef& graph) {
     }
     return true;
   });
+  if (graph.node_size() >= kMostTfNodes) in.refuse(fmt::format("more than {} nodes", kMostTfNodes));
   *graph.add_node() = std::move(node);
 }
 
@@ -363,6 +364,7 @@ void read_record(TextReader& in, tf::DeviceStepStats& device) {
       return false;
     return true;
   });
+  if (device.node_stats_size() >= kMostTfRecords) in.refuse(fmt::format("more than {} records", kMostTfRecords));
   *device.add_node_stats() = std::move(record);
 }
 

@@ -10,10 +10,15 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "io/import/proto/tensorflow.pb.h"
 
 namespace stretto::io {
+
+// Beyond these a file is refused before it fills the memory.
+inline constexpr int kMostTfNodes = 1'000'000;
+inline constexpr int kMostTfRecords = 4'000'000;  // of one device in the text form, of all in the binary form
 
 // The text as a stream of fields. A handler takes the field's value with exactly one of the readers, or returns false
 // to have it skipped.
@@ -33,9 +38,11 @@ class TextReader {
   // An element type: a number, or its name (DT_FLOAT).
   void data_type(const std::function<void(std::int32_t)>& take);
 
-  [[noreturn]] void fail(std::size_t offset, std::string message, std::string hint = "") const;
+  // An error at the place that was reached.
+  [[noreturn]] void refuse(std::string message) const { fail(at_, std::move(message)); }
 
  private:
+  [[noreturn]] void fail(std::size_t offset, std::string message, std::string hint = "") const;
   void skip_space();
   char peek();
   bool accept(char c);

@@ -91,6 +91,16 @@ class Show(program.ProgramTest):
         self.assertEqual((self.folder / 'toy.workload.json').read_text(), done.stdout)
         self.assertIn('toy', self.good('show', 'toy.workload.json'))
 
+    def test_import_of_a_trace_with_its_graph(self):
+        fixtures = program.SOURCE / 'tests/fixtures'
+        self.refused('import', fixtures / 'tf_step.run.pb.gz')
+        written = self.start('import', fixtures / 'tf_step.run.pb.gz', '--graph', fixtures / 'tf_step.graph.pb',
+                             '-o', 'step.workload.json')
+        self.assertEqual((written.returncode, written.stdout), (0, ''), written.stderr)
+        self.assertIn('3 pulls', written.stderr)
+        servers = [p['server'] for p in json.loads((self.folder / 'step.workload.json').read_text())['parameters']]
+        self.assertEqual(servers, [0, 1, 1])
+
     def test_import_of_what_is_no_model(self):
         self.refused('import', self.write('a.txt', 'hello\n'))
         self.refused('import', FIXTURE, '-o', 'no/such/folder/a.json')

@@ -527,6 +527,9 @@ TEST(TensorFlowHostile, GiantCountsAndLengths) {
       8);
   for (int i = 0; i < 2'000'000; ++i) nodes += std::string("\x0a\x00", 2);
   EXPECT_TRUE(contains(error_of(nodes), "more than 1000000 nodes"));
+  nodes.clear();
+  for (int i = 0; i < 1'000'001; ++i) nodes += "node{}";
+  EXPECT_TRUE(contains(error_of(nodes), "more than 1000000 nodes"));
   // Long chains of nodes that hand on.
   std::string chain;
   for (int i = 0; i < 100'000; ++i)
