@@ -60,6 +60,7 @@ void FluidNetwork::reset() {
     link.committed_level = l < real_links_ ? kInfinity : link.capacity;
     link.clock = link.sum = 0;
     link.flows = 0;
+    link.carried = 0;
     link.tight_others = 0;
     link.since = Time();
     link.marked = link.changed = false;
@@ -78,7 +79,6 @@ void FluidNetwork::reset() {
     c.flows = 0;
     c.committed_bottleneck = kNone;
     c.active = c.moved = c.emptied = false;
-    c.carried = 0;
     c.offset = 0;
     c.ends.clear();
   }
@@ -198,14 +198,14 @@ void FluidNetwork::start(Time now, RouteId route, Bytes bytes, std::uint32_t tok
   if (bytes.count() == 0 || first_[cls] == first_[cls + 1]) {
     STRETTO_ASSERT(instant_.empty() || instant_time_ == now, "flow of {} ps not collected at {} ps", instant_time_.ps(),
                    now.ps());
-    c.carried += bytes.count();
     instant_.push_back(token);
     instant_time_ = now;
     return;
   }
+  for (std::uint32_t h = first_[cls]; h < first_[cls + 1]; ++h) links_[hop_[h]].carried += bytes.count();
   if (!c.active) activate(cls);
   const double threshold = class_clock(c, now) + static_cast<double>(bytes.count());
-  c.ends.push_back({threshold, bytes.count(), token});
+  c.ends.push_back({threshold, token});
   std::push_heap(c.ends.begin(), c.ends.end(), kLaterEnd);
   if (c.committed_bottleneck != kNone) {
     LinkState& link = links_[c.committed_bottleneck];
@@ -243,7 +243,6 @@ void FluidNetwork::finish(Time now, std::vector<std::uint32_t>& tokens) {
       std::int64_t ended = 0;
       while (!c.ends.empty() && c.ends.front().threshold - c.offset <= limit) {
         tokens.push_back(c.ends.front().token);
-        c.carried += c.ends.front().bytes;
         std::pop_heap(c.ends.begin(), c.ends.end(), kLaterEnd);
         c.ends.pop_back();
         ++ended;
@@ -348,14 +347,6 @@ void FluidNetwork::set_capacity(LinkId link, double factor) {
 double FluidNetwork::rate(RouteId route) const {
   const std::uint32_t cls = route.index();
   return classes_[cls].flows > 0 ? level_[bottleneck_[cls]] : 0.0;
-}
-
-std::int64_t FluidNetwork::bytes_carried(LinkId link) const {
-  std::int64_t bytes = 0;
-  for (std::size_t c = 0; c < classes_.size(); ++c)
-    for (std::uint32_t h = first_[c]; h < first_[c + 1]; ++h)
-      if (hop_[h] == link.index()) bytes += classes_[c].carried;
-  return bytes;
 }
 
 }  // namespace stretto::network

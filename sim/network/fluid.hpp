@@ -60,8 +60,8 @@ class FluidNetwork {
   // Bytes per picosecond of each flow of the route, 0 if it has none.
   double rate(RouteId route) const;
   std::uint32_t flows(RouteId route) const { return classes_[route.index()].flows; }
-  // Bytes of the flows that have ended, by link.
-  std::int64_t bytes_carried(LinkId link) const;
+  // Bytes of the flows that have started.
+  std::int64_t bytes_carried(LinkId link) const { return links_[link.index()].carried; }
   // How often the relaxation guard fell back to the full solver.
   std::uint64_t full_solves() const { return full_solves_; }
   std::uint64_t relaxations() const { return relaxations_; }
@@ -70,7 +70,6 @@ class FluidNetwork {
   static constexpr std::uint32_t kNone = engine::kNotInHeap;
   struct Flow {
     double threshold;  // class clock at which it ends
-    std::int64_t bytes;
     std::uint32_t token;
   };
   // A class on a link.
@@ -87,6 +86,7 @@ class FluidNetwork {
     Time since;
     double sum = 0;  // of reservations; maintained while roomy
     std::uint64_t flows = 0;
+    std::int64_t carried = 0;        // bytes of flows that have started
     std::uint32_t tight_others = 0;  // links that are not roomy, over all classes here and the other links of each
     bool marked = false;
     bool changed = false;
@@ -99,9 +99,8 @@ class FluidNetwork {
     bool active = false;  // in the active lists of its links
     bool moved = false;
     bool emptied = false;
-    std::int64_t carried = 0;  // bytes of ended flows
-    double offset = 0;         // class clock - clock of the committed bottleneck
-    std::vector<Flow> ends;    // heap, least threshold first
+    double offset = 0;       // class clock - clock of the committed bottleneck
+    std::vector<Flow> ends;  // heap, least threshold first
   };
 
   double clock_at(const LinkState& link, Time now) const;

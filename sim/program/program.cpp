@@ -24,10 +24,10 @@ void ProgramBuilder::set_network_model(NetworkModel model, Bytes chunk) {
 }
 
 ActivityId ProgramBuilder::add(Kind kind, std::uint32_t where, std::int64_t amount) {
-  STRETTO_ASSERT(amount >= 0, "amount {}", amount);
+  STRETTO_ASSERT(amount >= 0 && where < (1U << 29), "amount {} at {}", amount, where);
   Activity a;
   a.kind = kind;
-  a.where = where;
+  a.where = where & ((1U << 29) - 1);
   a.amount = amount;
   program_.activities.push_back(a);
   STRETTO_ASSERT(program_.activities.size() < (1ULL << 31), "too many activities");
@@ -58,6 +58,7 @@ void ProgramBuilder::add_edge(ActivityId from, ActivityId to, std::uint32_t dist
 
 void ProgramBuilder::add_marker(ActivityId activity) {
   STRETTO_ASSERT(activity.index() < program_.activities.size(), "marker {}", activity.index());
+  program_.activities[activity.index()].marker = true;
   program_.markers.push_back(activity);
 }
 

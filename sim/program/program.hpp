@@ -11,7 +11,7 @@
 // iteration 0 are satisfied from the start. Instances of one activity run in the order of iterations. An activity may
 // run ahead of its successors; what comes more than one iteration early costs O(log) and memory for each such arrival.
 //
-// Flat arrays, 32-bit indices: 24 bytes per activity, 4 per edge, 8 for the counts of predecessors.
+// Flat arrays, 32-bit indices: 16 bytes per activity, 4 per edge, 8 for the counts of predecessors.
 #pragma once
 
 #include <cstdint>
@@ -32,11 +32,13 @@ using ChannelId = Id<struct ChannelTag>;
 enum class Kind : std::uint8_t { Compute, Message, Delay, Join };
 
 struct Activity {
-  std::int64_t amount = 0;  // Compute, Delay: ps; Message: bytes; Join: need
-  std::uint32_t where = 0;  // Compute: pool; Message: channel
+  std::int64_t amount = 0;       // Compute, Delay: ps; Message: bytes; Join: need
+  std::uint32_t where : 29 = 0;  // Compute: pool; Message: channel
+  Kind kind : 2 = Kind::Join;
+  bool marker : 1 = false;  // its completion times are kept
   std::uint32_t first_edge = 0;
-  Kind kind = Kind::Join;
 };
+static_assert(sizeof(Activity) == 16);
 
 struct Edge {
   std::uint32_t to_and_distance = 0;

@@ -13,10 +13,6 @@ using channel::ChannelState;
 using channel::HandOver;
 using engine::Phase;
 
-namespace {
-constexpr std::uint32_t kNoMarker = std::numeric_limits<std::uint32_t>::max();
-}
-
 Simulation::Simulation(const StepProgram& program, const OrderTable& order, std::uint32_t iterations,
                        const Variation* variation)
     : program_(&program),
@@ -28,9 +24,8 @@ Simulation::Simulation(const StepProgram& program, const OrderTable& order, std:
       channels_(program.channels.size()),
       done_(program.size()),
       marker_times_(program.markers.size()) {
-  if (!program.markers.empty()) marker_of_.assign(program.size(), kNoMarker);
-  for (std::size_t m = 0; m < program.markers.size(); ++m)
-    marker_of_[program.markers[m].index()] = static_cast<std::uint32_t>(m);
+  for (std::uint32_t m = 0; m < program.markers.size(); ++m) marker_of_.emplace_back(program.markers[m].index(), m);
+  std::sort(marker_of_.begin(), marker_of_.end());
   reset(order, iterations, variation);
 }
 
@@ -160,9 +155,12 @@ void Simulation::complete(std::uint32_t a) {
     if (program_->activities[a].kind != Kind::Message) r.handed = r.on_wire = r.arrived = r.begin;
     observer_->on_end(r);
   }
-  if (!marker_of_.empty() && marker_of_[a] != kNoMarker) {
-    marker_times_[marker_of_[a]].push_back(now_);
-    ++marker_passes_[iteration];
+  if (program_->activities[a].marker) {
+    for (auto m = std::lower_bound(marker_of_.begin(), marker_of_.end(), std::pair(a, 0U));
+         m != marker_of_.end() && m->first == a; ++m) {
+      marker_times_[m->second].push_back(now_);
+      ++marker_passes_[iteration];
+    }
   }
   // The slot of this iteration now serves the one after next.
   std::uint32_t& open = open_[2 * a + (iteration & 1U)];

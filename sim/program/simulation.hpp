@@ -115,7 +115,7 @@ class Simulation {
   // Predecessors that came more than one iteration ahead, by (activity, iteration).
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> early_;
   std::vector<std::uint32_t> done_;       // instances finished = iteration of the one under way
-  std::vector<std::uint32_t> marker_of_;  // by activity; empty if there are no markers
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> marker_of_;  // activity and its marker, sorted
   std::vector<std::vector<Time>> marker_times_;
   std::vector<std::uint32_t> marker_passes_;  // markers passed, by iteration
   std::vector<std::uint32_t> pool_dispatch_;
