@@ -69,6 +69,12 @@ class TurnQueue {
   std::uint32_t first() const { return items_.front().activity; }
   bool empty() const { return items_.empty(); }
   const std::vector<Item>& waiting() const { return items_; }
+  // Another order: `key_of(activity)` is the new key.
+  template <class KeyOf>
+  void rekey(KeyOf&& key_of) {
+    for (Item& item : items_) item.key = key_of(item.activity);
+    std::make_heap(items_.begin(), items_.end(), later);
+  }
   void reset() {
     items_.clear();
     next_ = 0;
@@ -109,19 +115,31 @@ class WindowState {
   std::vector<std::uint32_t> held_;
 };
 
-// Messages between sender service and the wire, first in, first out.
+// Messages between sender service and the wire, first in, first out. `batch` names the choice that handed the message
+// over; messages of one batch came in the order of their keys. 0: no choice.
 class WireQueue {
  public:
-  void push(std::uint32_t activity, Time earliest) {
+  void push(std::uint32_t activity, Time earliest, std::uint32_t batch = 0) {
     if (head_ > 0 && head_ == items_.size()) {
       items_.clear();
       head_ = 0;
     }
-    items_.push_back({earliest, activity});
+    items_.push_back({earliest, activity, batch});
   }
   bool empty() const { return head_ == items_.size(); }
   Time earliest() const { return items_[head_].earliest; }
   std::uint32_t pop() { return items_[head_++].activity; }
+  // Another order: each batch is put in the order of the new keys.
+  template <class KeyOf>
+  void rekey(KeyOf&& key_of) {
+    for (std::size_t i = head_; i < items_.size();) {
+      std::size_t end = i + 1;
+      while (end < items_.size() && items_[i].batch != 0 && items_[end].batch == items_[i].batch) ++end;
+      std::sort(items_.begin() + static_cast<std::ptrdiff_t>(i), items_.begin() + static_cast<std::ptrdiff_t>(end),
+                [&](const Item& a, const Item& b) { return key_of(a.activity) < key_of(b.activity); });
+      i = end;
+    }
+  }
   void reset() {
     items_.clear();
     head_ = 0;
@@ -131,6 +149,7 @@ class WireQueue {
   struct Item {
     Time earliest;
     std::uint32_t activity;
+    std::uint32_t batch;
   };
   std::vector<Item> items_;
   std::size_t head_ = 0;

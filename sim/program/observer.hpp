@@ -19,6 +19,7 @@ struct ActivityRecord {
   Time begin;
   Time arrived;
   Time end;
+  std::uint32_t batch = 0;  // Message: the choice of its channel that handed it over; 0: it needed none
 };
 
 class Observer {

@@ -15,8 +15,8 @@ inline constexpr std::uint32_t kPassFreely = std::numeric_limits<std::uint32_t>:
 struct OrderTable {
   // Per channel; empty = all Free.
   std::vector<channel::HandOver> discipline;
-  // Per activity; empty = nothing ranked. Messages: place in the channel's order (Strict, windows: dense from 0; Priority, Credit: any),
-  // kPassFreely for messages outside the order. Computes on a pool of rule Priority: rank.
+  // Per activity; empty = nothing ranked. Messages: place in the channel's order (Strict, windows: dense from 0;
+  // Priority, Credit: any), kPassFreely for messages outside the order. Computes on a pool of rule Priority: rank.
   std::vector<std::uint32_t> rank;
   // Per channel: number of ranked messages (Strict, windows). May be empty if no channel needs it.
   std::vector<std::uint32_t> ranked;
@@ -26,6 +26,13 @@ struct OrderTable {
   // message goes while credit is left, then takes its bytes; they come back one latency after its arrival.
   std::vector<std::uint32_t> leader;
   std::vector<std::int64_t> credit;
+  // Unordered channels with given permutations (empty: uniform ones): in each alternative a place by item, on a scale of
+  // 32 bits (kPassFreely: drawn uniformly from that scale); per activity its item (kPassFreely: none, its place is drawn
+  // as in a uniform permutation); per channel the key of the draw: channels of one key draw the same alternative in an
+  // iteration.
+  std::vector<std::vector<std::uint32_t>> alternatives;
+  std::vector<std::uint32_t> item;
+  std::vector<std::uint32_t> draw;
   // Stream of the draws of Unordered channels and Random pools.
   std::uint64_t stream = 0;
 };

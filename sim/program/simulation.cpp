@@ -13,6 +13,10 @@ using channel::ChannelState;
 using channel::HandOver;
 using engine::Phase;
 
+namespace {
+constexpr std::uint64_t kAlternative = 1;  // keeps the draws of alternatives apart from those of messages
+}
+
 Simulation::Simulation(const StepProgram& program, const OrderTable& order, std::uint32_t iterations,
                        const Variation* variation)
     : program_(&program),
@@ -64,7 +68,8 @@ void Simulation::reset(const OrderTable& order, std::uint32_t iterations, const 
   completed_.clear();
   completed_head_ = 0;
   early_.clear();
-  late_arrivals_ = finished_ = 0;
+  late_arrivals_ = finished_ = services_ = 0;
+  batches_ = batch_ = 0;
   for (std::size_t k = 0; variation != nullptr && k < variation->links.size(); ++k)
     queue_.push(variation->links[k].at, Phase::Begin, kLinkChange, static_cast<std::uint32_t>(k));
   const std::uint32_t n = program_->size();
@@ -95,7 +100,7 @@ void Simulation::ready(std::uint32_t a) {
   switch (activity.kind) {
     case Kind::Compute: {
       resource::Job job;
-      job.activity = a;
+      job.tie = job.activity = a;
       job.kind = kComputeEnd;
       job.duration = Duration::ps(activity.amount);
       switch (program_->pools[activity.where].rule) {
@@ -191,6 +196,17 @@ void Simulation::submit(std::uint32_t pool, const resource::Job& job) {
   due_for_dispatch(pool);
 }
 
+// Services of one instant keep the order in which they were asked for, behind the computes of that instant.
+void Simulation::submit_service(const channel::Service& service, std::uint32_t a, EventKind end) {
+  resource::Job job;
+  job.key = static_cast<std::uint64_t>(now_.ps());
+  job.tie = (std::uint64_t{1} << 32) + services_++;
+  job.activity = a;
+  job.kind = end;
+  job.duration = service.of(program_->activities[a].amount);
+  submit(service.pool, job);
+}
+
 // The pool has a waiting job or a free unit more than before: it chooses in this instant if it can.
 void Simulation::due_for_dispatch(std::uint32_t pool) {
   resource::Pool& p = pools_[pool];
@@ -205,6 +221,7 @@ void Simulation::dispatch() {
     ChannelState& c = channels_[channel_dispatch_[i]];
     c.in_dispatch = false;
     const HandOver rule = order_->discipline[channel_dispatch_[i]];
+    batch_ = ++batches_;
     std::uint32_t activity;
     while (may_go(c, rule) && c.turns.pop(rule, activity)) {
       if (rule == HandOver::Credit) c.credit -= program_->activities[activity].amount;
@@ -212,6 +229,7 @@ void Simulation::dispatch() {
     }
   }
   channel_dispatch_.clear();
+  batch_ = 0;
   for (std::size_t i = 0; i < pool_dispatch_.size(); ++i) {
     resource::Pool& p = pools_[pool_dispatch_[i]];
     p.in_dispatch = false;
@@ -255,22 +273,17 @@ void Simulation::message_ready(std::uint32_t a) {
     hand_over(a);
     return;
   }
-  const std::uint64_t iteration = done_[a];
   switch (rule) {
     case HandOver::Free:
       break;
     case HandOver::Unordered:
-      queue_turn(c, random_key(a), a);
-      break;
     case HandOver::Strict:
     case HandOver::ChainWindow:
-      queue_turn(c, iteration * order_->ranked[c] + rank, a);
-      break;
     case HandOver::Priority:
-      queue_turn(c, (iteration << 32) | rank, a);
+      queue_turn(c, turn_key(rule, c, a), a);
       break;
     case HandOver::Credit:
-      queue_turn(order_->leader[c], (iteration << 32) | rank, a);
+      queue_turn(order_->leader[c], turn_key(rule, c, a), a);
       break;
     case HandOver::Window:
       if (channels_[c].window.open(rank, done_[a]))
@@ -281,9 +294,48 @@ void Simulation::message_ready(std::uint32_t a) {
   }
 }
 
+// Place of a message in the queue of its channel (Credit: of its leader).
+std::uint64_t Simulation::turn_key(HandOver rule, std::uint32_t c, std::uint32_t a) const {
+  const std::uint64_t iteration = done_[a];
+  switch (rule) {
+    case HandOver::Strict:
+    case HandOver::ChainWindow:
+      return iteration * order_->ranked[c] + order_->rank[a];
+    case HandOver::Priority:
+    case HandOver::Credit:
+      return (iteration << 32) | order_->rank[a];
+    case HandOver::Free:
+    case HandOver::Unordered:
+    case HandOver::Window:
+      break;
+  }
+  return random_key(a);
+}
+
+void Simulation::reorder(const OrderTable& order) {
+  STRETTO_ASSERT(order.discipline == order_->discipline && order.ranked == order_->ranked &&
+                     order.leader == order_->leader && order.rank.size() == order_->rank.size(),
+                 "the order differs in more than ranks");
+  order_ = &order;
+  for (std::uint32_t c = 0; c < channels_.size() && !order.discipline.empty(); ++c) {
+    const HandOver rule = order.discipline[c];
+    if (rule == HandOver::Free) continue;
+    const auto key_of = [&](std::uint32_t a) { return turn_key(rule, c, a); };
+    channels_[c].turns.rekey(key_of);
+    channels_[c].wire.rekey(key_of);
+  }
+}
+
 // Messages that may go at the same instant go in random order, fresh in each iteration.
 std::uint64_t Simulation::random_key(std::uint32_t a) const {
-  return (static_cast<std::uint64_t>(done_[a]) << 40) | (hash_draw(order_->stream, done_[a], a) >> 24);
+  const std::uint64_t iteration = static_cast<std::uint64_t>(done_[a]) << 40;
+  const std::uint64_t place = hash_draw(order_->stream, done_[a], a);
+  if (order_->alternatives.empty() || order_->item[a] == kPassFreely) return iteration | (place >> 24);
+  const std::uint32_t c = program_->activities[a].where;
+  const auto& ranks = order_->alternatives[hash_draw(order_->stream, done_[a], order_->draw[c], kAlternative) %
+                                           order_->alternatives.size()];
+  const std::uint32_t rank = ranks[order_->item[a]];
+  return iteration | (rank != kPassFreely ? rank : place >> 32);
 }
 
 // A delivered message: its sender learns of it one latency later where the rule depends on it.
@@ -319,13 +371,16 @@ void Simulation::notice(std::uint32_t a) {
 }
 
 void Simulation::hand_over(std::uint32_t a) {
-  if (observer_ != nullptr) records_[a].handed = now_;
+  if (observer_ != nullptr) {
+    records_[a].handed = now_;
+    records_[a].batch = batch_;
+  }
   const channel::Service& send = program_->channels[program_->activities[a].where].send;
   if (send.pool == channel::kNoPool) {
     enter_wire(a);
     return;
   }
-  submit(send.pool, {static_cast<std::uint64_t>(now_.ps()), a, kSendEnd, send.of(program_->activities[a].amount)});
+  submit_service(send, a, kSendEnd);
 }
 
 void Simulation::enter_wire(std::uint32_t a) {
@@ -339,7 +394,7 @@ void Simulation::enter_wire(std::uint32_t a) {
       queue_.push(now_ + channel.latency, Phase::Begin, kMove, a);
     return;
   }
-  channels_[c].wire.push(a, now_ + channel.latency);
+  channels_[c].wire.push(a, now_ + channel.latency, batch_);
   try_move(c);
 }
 
@@ -380,8 +435,7 @@ void Simulation::arrived(std::uint32_t a) {
     deliver(a);
     return;
   }
-  submit(channel.receive.pool,
-         {static_cast<std::uint64_t>(now_.ps()), a, kReceiveEnd, channel.receive.of(program_->activities[a].amount)});
+  submit_service(channel.receive, a, kReceiveEnd);
 }
 
 void Simulation::handle(const engine::Event& event) {
@@ -470,6 +524,18 @@ Status Simulation::run_until(std::uint32_t count) {
                  marker_times_.size(), iterations_);
   while (!markers_reached(count))
     if (!instant()) return Status::Deadlock;
+  return Status::Reached;
+}
+
+Status Simulation::run_until(std::uint32_t count, Time last) {
+  STRETTO_ASSERT(count <= iterations_ && !marker_times_.empty(), "{} passes of {} markers in {} iterations", count,
+                 marker_times_.size(), iterations_);
+  while (!markers_reached(count)) {
+    const Time next = started_ ? std::min(queue_.next(), network_next()) : now_;
+    if (next == Time::never()) return Status::Deadlock;
+    if (next > last) return Status::Stopped;
+    instant();
+  }
   return Status::Reached;
 }
 

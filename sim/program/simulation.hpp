@@ -28,6 +28,7 @@ namespace stretto::program {
 enum class Status : std::uint8_t {
   Reached,   // what was asked for has happened
   Deadlock,  // nothing is left to happen and what was asked for has not
+  Stopped,   // the time was up first
 };
 
 // One activity that cannot go on, for the report of a deadlock.
@@ -58,6 +59,12 @@ class Simulation {
 
   // Runs until every marker has been passed `count` times (count <= iterations).
   Status run_until(std::uint32_t count);
+  // The same, but only through instants up to `last`.
+  Status run_until(std::uint32_t count, Time last);
+  // Goes on under another order, which differs from the present one in ranks only. Equal to a run under `order` from the
+  // start if no choice so far would have been another, where a batch of messages that still waits for its wire counts
+  // as not chosen yet. O(waiting messages).
+  void reorder(const OrderTable& order);
   // Runs until nothing is left to happen; Deadlock if an activity has not run in every iteration.
   Status run();
 
@@ -82,12 +89,14 @@ class Simulation {
   void complete(std::uint32_t activity);
   bool token(std::uint32_t activity, std::uint32_t iteration);
   void submit(std::uint32_t pool, const resource::Job& job);
+  void submit_service(const channel::Service& service, std::uint32_t activity, EventKind end);
   void dispatch();
   void message_ready(std::uint32_t activity);
   bool may_go(const channel::ChannelState& state, channel::HandOver rule) const;
   void queue_turn(std::uint32_t channel, std::uint64_t key, std::uint32_t activity);
   void ask_for_turn(std::uint32_t channel);
   std::uint64_t random_key(std::uint32_t activity) const;
+  std::uint64_t turn_key(channel::HandOver rule, std::uint32_t channel, std::uint32_t activity) const;
   void deliver(std::uint32_t activity);
   void notice(std::uint32_t activity);
   void hand_over(std::uint32_t activity);
@@ -125,6 +134,9 @@ class Simulation {
   std::vector<std::uint32_t> tokens_;
   std::uint64_t late_arrivals_ = 0;
   std::uint64_t finished_ = 0;
+  std::uint64_t services_ = 0;  // asked for so far
+  std::uint32_t batches_ = 0;
+  std::uint32_t batch_ = 0;  // of the choice under way
   Observer* observer_ = nullptr;
   std::vector<ActivityRecord> records_;  // of instances under way, if observed
 };

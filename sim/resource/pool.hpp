@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pool: n equal units (GPU stream: 1, CPU: cores, server process: threads), each serving one job at a time, never
 // preempting. Waiting jobs leave by (key, tie): the caller makes the key, which is the whole queue discipline:
-//   fifo      key = time of becoming ready, tie = activity id
+//   fifo      key = time of becoming ready, tie = activity id (services: order of asking)
 //   priority  key = rank
 //   random    key = a random draw
 // A pool chooses in phase Dispatch, when every job that becomes ready in the instant is there. See docs/model.md, 2, 6.
@@ -18,6 +18,7 @@ namespace stretto::resource {
 
 struct Job {
   std::uint64_t key = 0;
+  std::uint64_t tie = 0;
   std::uint32_t activity = 0;
   std::uint32_t kind = 0;  // event kind to raise when it ends
   Duration duration;
@@ -29,7 +30,7 @@ struct Pool {
   std::uint32_t busy = 0;
   bool in_dispatch = false;  // already listed for this instant's dispatch
   Duration busy_time;        // sum of the durations of started jobs
-  std::vector<Job> waiting;  // heap, least (key, activity) first
+  std::vector<Job> waiting;  // heap, least (key, tie) first
 
   bool can_start() const { return !waiting.empty() && (units == 0 || busy < units); }
 
@@ -56,7 +57,7 @@ struct Pool {
   }
 
  private:
-  static bool later(const Job& a, const Job& b) { return a.key != b.key ? a.key > b.key : a.activity > b.activity; }
+  static bool later(const Job& a, const Job& b) { return a.key != b.key ? a.key > b.key : a.tie > b.tie; }
 };
 
 }  // namespace stretto::resource

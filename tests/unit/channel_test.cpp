@@ -120,6 +120,15 @@ TEST_F(OneChannel, BackToBackMessagesHaveNoBubble) {
   EXPECT_EQ(r[2].end, us(47));
 }
 
+TEST_F(OneChannel, SenderServiceKeepsTheOrderOfHandOver) {
+  const program::PoolId thread = b.add_pool({"thread", 1, program::PoolRule::Fifo});
+  channel.send = {thread.index(), Duration::us(1), 0};
+  channel.receive = {thread.index(), Duration::us(1), 0};
+  const auto r = run({{0, 10, 2}, {0, 10, 0}, {0, 10, 1}}, HandOver::Strict);
+  EXPECT_LT(r[1].end, r[2].end);
+  EXPECT_LT(r[2].end, r[0].end);
+}
+
 TEST_F(OneChannel, ALateMessageWaitsForItsOwnLatency) {
   channel.latency = Duration::us(7);
   const auto r = run({{0, 10}, {15, 10}});

@@ -11,7 +11,7 @@ namespace {
 TEST(Pool, LeastKeyThenLeastActivityFirst) {
   Pool pool;
   for (const auto& [key, activity] : {std::pair{3U, 1U}, {1U, 9U}, {2U, 4U}, {1U, 2U}})
-    pool.submit({key, activity, 0, Duration::ps(10)});
+    pool.submit({key, activity, activity, 0, Duration::ps(10)});
   std::vector<std::uint32_t> order;
   while (pool.can_start()) {
     order.push_back(pool.start(pool.next().duration).activity);
@@ -24,7 +24,7 @@ TEST(Pool, LeastKeyThenLeastActivityFirst) {
 TEST(Pool, ServesAsManyAsItHasUnits) {
   Pool pool;
   pool.units = 2;
-  for (std::uint32_t a = 0; a < 3; ++a) pool.submit({0, a, 0, Duration()});
+  for (std::uint32_t a = 0; a < 3; ++a) pool.submit({0, a, a, 0, Duration()});
   pool.start(pool.next().duration);
   EXPECT_TRUE(pool.can_start());
   pool.start(pool.next().duration);
@@ -36,7 +36,7 @@ TEST(Pool, ServesAsManyAsItHasUnits) {
 TEST(Pool, UnlimitedNeverMakesAnyoneWait) {
   Pool pool;
   pool.units = 0;
-  for (std::uint32_t a = 0; a < 100; ++a) pool.submit({0, a, 0, Duration()});
+  for (std::uint32_t a = 0; a < 100; ++a) pool.submit({0, a, a, 0, Duration()});
   for (std::uint32_t a = 0; a < 100; ++a) {
     ASSERT_TRUE(pool.can_start());
     pool.start(pool.next().duration);
@@ -46,9 +46,9 @@ TEST(Pool, UnlimitedNeverMakesAnyoneWait) {
 
 TEST(Pool, ResetEmptiesIt) {
   Pool pool;
-  pool.submit({0, 1, 0, Duration::ps(5)});
+  pool.submit({0, 1, 1, 0, Duration::ps(5)});
   pool.start(pool.next().duration);
-  pool.submit({0, 2, 0, Duration::ps(5)});
+  pool.submit({0, 2, 2, 0, Duration::ps(5)});
   pool.reset();
   EXPECT_FALSE(pool.can_start());
   EXPECT_EQ(pool.busy, 0U);
