@@ -26,7 +26,8 @@ class Usage(program.ProgramTest):
             self.assertIn('stretto ' + command, self.good(command, '--help'))
 
     def test_version_names_release_and_commit(self):
-        self.assertRegex(self.good('--version'), r'^stretto \d+\.\d+\.\d+ \(commit ([0-9a-f]{12}(-dirty)?|unknown)\)\n$')
+        pattern = r'^stretto \d+\.\d+\.\d+ \(commit ([0-9a-f]{12}(-dirty)?|unknown)\)\n$'
+        self.assertRegex(self.good('--version'), pattern)
 
     def test_no_command(self):
         self.assertIn('run', self.refused())

@@ -54,7 +54,8 @@ class Readme(program.ProgramTest):
 
     def test_readme_has_its_two_commands_first(self):
         block = BLOCK.search((SOURCE / 'README.md').read_text(encoding='utf-8')).group(2)
-        self.assertEqual([command for command, _ in commands_of(block)], [f'./stretto run {program.QUICKSTART}', './check'])
+        commands = [command for command, _ in commands_of(block)]
+        self.assertEqual(commands, [f'./stretto run {program.QUICKSTART}', './check'])
 
 
 class Recorder(Readme):

@@ -19,7 +19,7 @@ def check(root):
     findings = []
     commands = [['bash', '-n']]
     if shutil.which('shellcheck'):
-        commands.append(['shellcheck', '--external-sources', '--format=gcc'])
+        commands.append(['shellcheck', '-x', '--source-path=SCRIPTDIR:.', '--format=gcc'])
     for name in scripts(root):
         for command in commands:
             done = subprocess.run(command + [name], cwd=root, capture_output=True, text=True)
