@@ -166,6 +166,8 @@ struct ChannelState {
   bool wake_pending = false;
   void reset() {
     turns.reset();
+    window.reset(0, 0);
+    credit = 0;
     wire.reset();
     moving = 0;
     in_dispatch = wake_pending = false;

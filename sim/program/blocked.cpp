@@ -50,7 +50,7 @@ std::vector<Blocked> Simulation::blocked(std::size_t limit) const {
           done_[from] + program_->edges[e].distance() <= all[to].iteration)
         waits.emplace_back(to, from);
     }
-  for (std::uint32_t a = 0; a < n && !order_->ranked.empty(); ++a) {
+  for (std::uint32_t a = 0; a < n && !order_->ranked.empty() && !order_->discipline.empty(); ++a) {
     const Activity& activity = program_->activities[a];
     if (activity.kind != Kind::Message || order_->rank[a] == kPassFreely) continue;
     // Held back by the message `window` places before it.

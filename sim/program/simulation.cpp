@@ -14,8 +14,9 @@ using channel::HandOver;
 using engine::Phase;
 
 namespace {
+constexpr std::size_t kMaxLines = 4;       // further latencies wait in the heap of events
 constexpr std::uint64_t kAlternative = 1;  // keeps the draws of alternatives apart from those of messages
-}
+}  // namespace
 
 Simulation::Simulation(const StepProgram& program, const OrderTable& order, std::uint32_t iterations,
                        const Variation* variation)
@@ -25,11 +26,18 @@ Simulation::Simulation(const StepProgram& program, const OrderTable& order, std:
       fifo_(program.wires, program.chunk),
       use_fluid_(program.network_model == NetworkModel::Fluid),
       pools_(program.pools.size()),
-      channels_(program.channels.size()),
       done_(program.size()),
       marker_times_(program.markers.size()) {
   for (std::uint32_t m = 0; m < program.markers.size(); ++m) marker_of_.emplace_back(program.markers[m].index(), m);
   std::sort(marker_of_.begin(), marker_of_.end());
+  for (const Channel& c : program.channels) {
+    if (c.streams != 0)
+      queues_for_wire_ = true;
+    else if (c.latency > Duration() && latencies_.size() < kMaxLines &&
+             std::find(latencies_.begin(), latencies_.end(), c.latency) == latencies_.end())
+      latencies_.push_back(c.latency);
+  }
+  queue_ = engine::EventQueue(static_cast<std::uint32_t>(latencies_.size()));
   reset(order, iterations, variation);
 }
 
@@ -52,6 +60,8 @@ void Simulation::reset(const OrderTable& order, std::uint32_t iterations, const 
     pools_[p].reset();
     pools_[p].units = program_->pools[p].units;
   }
+  // Without queues before the wire and orders, channels have no state.
+  channels_.resize(queues_for_wire_ || !order.discipline.empty() ? program_->channels.size() : 0);
   for (std::size_t c = 0; c < channels_.size(); ++c) {
     channels_[c].reset();
     const HandOver rule = order.discipline.empty() ? HandOver::Free : order.discipline[c];
@@ -388,8 +398,12 @@ void Simulation::enter_wire(std::uint32_t a) {
   const std::uint32_t c = program_->activities[a].where;
   const Channel& channel = program_->channels[c];
   if (channel.streams == 0) {
+    const auto line = std::find(latencies_.begin(), latencies_.end(), channel.latency);
     if (channel.latency == Duration())
       move(a);
+    else if (line != latencies_.end())
+      queue_.push_on_line(static_cast<std::uint32_t>(line - latencies_.begin()), now_ + channel.latency, Phase::Begin,
+                          kMove, a);
     else
       queue_.push(now_ + channel.latency, Phase::Begin, kMove, a);
     return;

@@ -115,6 +115,8 @@ class Simulation {
   Time now_;
   bool started_ = false;  // the instant 0 is over
   engine::EventQueue queue_;
+  std::vector<Duration> latencies_;  // of channels without a queue before the wire, one for each line of queue_
+  bool queues_for_wire_ = false;     // some channel limits its streams
   network::FluidNetwork fluid_;
   network::FifoNetwork fifo_;
   bool use_fluid_ = true;
@@ -123,7 +125,7 @@ class Simulation {
   std::vector<std::uint32_t> open_;  // predecessors still to come, [2 * activity + iteration % 2]
   // Predecessors that came more than one iteration ahead, by (activity, iteration).
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> early_;
-  std::vector<std::uint32_t> done_;       // instances finished = iteration of the one under way
+  std::vector<std::uint32_t> done_;  // instances finished = iteration of the one under way
   std::vector<std::pair<std::uint32_t, std::uint32_t>> marker_of_;  // activity and its marker, sorted
   std::vector<std::vector<Time>> marker_times_;
   std::vector<std::uint32_t> marker_passes_;  // markers passed, by iteration

@@ -30,33 +30,53 @@ TEST(EventQueue, OrdersByTimeThenPhaseThenScheduling) {
 
 TEST(EventQueue, AgreesWithASetUnderRandomPushesAndPops) {
   RandomStream random(1, "event_queue");
-  EventQueue q;
+  constexpr std::uint32_t kLines = 3;
+  EventQueue q(kLines);
   std::set<std::tuple<std::int64_t, int, std::uint32_t>> model;
   std::uint32_t sequence = 0;
-  for (int step = 0; step < 20'000; ++step) {
+  std::int64_t now = 0;
+  for (int step = 0; step < 40'000; ++step) {
     if (model.empty() || random.below(20) < 11) {
-      const auto time = static_cast<std::int64_t>(random.below(50));
-      const auto phase = static_cast<Phase>(random.below(4));
-      q.push(Time::ps(time), phase, 7, sequence);
+      const auto line = static_cast<std::uint32_t>(random.below(2 * kLines));
+      std::int64_t time = now + static_cast<std::int64_t>(random.below(50));
+      auto phase = static_cast<Phase>(random.below(4));
+      if (line < kLines) {
+        // Constant delay from a time that only grows: in order.
+        time = now + 10 * line;
+        phase = Phase::Begin;
+        q.push_on_line(line, Time::ps(time), phase, 7, sequence);
+      } else {
+        q.push(Time::ps(time), phase, 7, sequence);
+      }
       model.emplace(time, static_cast<int>(phase), sequence++);
     } else {
       const Event e = q.pop();
       ASSERT_EQ(e.target, std::get<2>(*model.begin()));
       ASSERT_EQ(e.time.ps(), std::get<0>(*model.begin()));
       ASSERT_EQ(e.kind, 7U);
+      now = e.time.ps();
       model.erase(model.begin());
     }
     ASSERT_EQ(q.next().ps(), model.empty() ? Time::never().ps() : std::get<0>(*model.begin()));
+    ASSERT_EQ(q.empty(), model.empty());
   }
 }
 
+TEST(EventQueue, ALineKeepsTheOrderOfTime) {
+  EventQueue q(1);
+  q.push_on_line(0, Time::ps(5), Phase::Begin, 0, 1);
+  EXPECT_THROW(q.push_on_line(0, Time::ps(4), Phase::Begin, 0, 1), InternalError);
+}
+
 TEST(EventQueue, ClearForgetsEventsAndSequence) {
-  EventQueue q;
+  EventQueue q(1);
   q.push(Time::ps(1), Phase::Finish, 0, 1);
   const std::uint64_t first = q.pop().order;
   q.push(Time::ps(1), Phase::Finish, 0, 1);
+  q.push_on_line(0, Time::ps(9), Phase::Begin, 0, 1);
   q.clear();
   EXPECT_TRUE(q.empty());
+  EXPECT_EQ(q.next(), Time::never());
   q.push(Time::ps(1), Phase::Finish, 0, 1);
   EXPECT_EQ(q.pop().order, first);
 }
