@@ -21,6 +21,7 @@ constexpr std::string_view kVersion = "stretto";
 struct Step {
   std::string name;
   std::optional<std::size_t> index;  // instead of a name
+  bool operator==(const Step&) const = default;
 };
 
 // "a.b[2].\"c.d\"" as steps; nothing where it is malformed.
@@ -191,6 +192,12 @@ void apply_override(Node& root, const Override& override, std::vector<Diagnostic
     node = &entry->value;
   }
   *node = override.value;
+}
+
+bool path_holds(std::string_view outer, std::string_view inner) {
+  const auto a = split_path(outer);
+  const auto b = split_path(inner);
+  return a && b && a->size() <= b->size() && std::equal(a->begin(), a->end(), b->begin());
 }
 
 struct Loader::Walk {

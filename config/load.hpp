@@ -44,6 +44,10 @@ Override parse_override(const std::string& text);
 // is malformed, an index is out of range or something on the way is no mapping.
 void apply_override(Node& root, const Override& override, std::vector<Diagnostic>& diagnostics);
 
+// True if `inner` is the place that `outer` names or lies below it. Both are paths as in overrides; false where one is
+// malformed.
+bool path_holds(std::string_view outer, std::string_view inner);
+
 // Reads files and follows includes; remembers the files it has read.
 class Loader {
  public:

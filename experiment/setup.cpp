@@ -7,8 +7,15 @@
 #include <cmath>
 #include <utility>
 
+#include "config/units_text.hpp"
+#include "experiment/order_options.hpp"
 #include "io/import/import.hpp"
+#include "io/import/order_file.hpp"
+#include "io/import/schedule.hpp"
+#include "models/graph/check.hpp"
 #include "models/graph/reduce.hpp"
+#include "models/graph/transform.hpp"
+#include "models/plan/partition.hpp"
 #include "schedulers/policies/registry.hpp"
 
 namespace stretto::experiment {
@@ -66,6 +73,101 @@ void apply_ratio(const Spec& spec, const graph::Graph& graph, cluster::Cluster& 
   for (auto& server : cluster.servers) server.nic = {nic, nic};
 }
 
+using GraphPointer = std::shared_ptr<const graph::Graph>;
+
+void scale_batch(const WorkloadSpec& spec, GraphPointer& graph, std::vector<std::string>& assumptions) {
+  if (!spec.batch_per_worker || *spec.batch_per_worker == graph->batch) return;
+  double total = 0;
+  for (const graph::Op& op : graph->ops) total += op.time.seconds();
+  const double ratio = static_cast<double>(*spec.batch_per_worker) / static_cast<double>(graph->batch);
+  if (total * std::max(ratio, 1.0) > graph::kMaxTotalTime.seconds())
+    fail(spec.batch_place, "workload.batch_per_worker",
+         fmt::format("the ops of a step would take {:.3g} s", total * ratio),
+         fmt::format("the profile has a batch of {}", graph->batch));
+  assumptions.push_back(fmt::format(
+      "op times, profiled with a batch of {}, {}", graph->batch,
+      spec.batch_fixed_share == 0 ? "grow in proportion to the batch"
+                                  : fmt::format("grow in proportion to the batch but for a fixed share of {:g} %",
+                                                100 * spec.batch_fixed_share)));
+  graph = std::make_shared<const graph::Graph>(
+      graph::with_batch(*graph, *spec.batch_per_worker, spec.batch_fixed_share));
+}
+
+void freeze(const WorkloadSpec& spec, GraphPointer& graph, std::vector<std::string>& assumptions) {
+  if (spec.freeze.empty()) return;
+  std::vector<std::string> patterns;
+  for (const FreezeSpec& f : spec.freeze) patterns.push_back(f.pattern);
+  graph::Frozen frozen = graph::freeze(*graph, patterns);
+  std::vector<std::string> names;
+  for (const graph::Parameter& p : graph->parameters) names.push_back(p.name);
+  std::vector<Diagnostic> wrong;
+  for (const std::size_t i : frozen.idle_patterns) {
+    const std::string guess = nearest_name(patterns[i], names);
+    wrong.push_back({Severity::Error, spec.freeze[i].place.span(), fmt::format("workload.freeze[{}]", i),
+                     fmt::format("no variable is named '{}'", patterns[i]),
+                     guess.empty() ? "patterns know * and ?; `stretto show` lists the variables"
+                                   : fmt::format("did you mean '{}'?", guess)});
+  }
+  if (!wrong.empty()) throw UserError(std::move(wrong));
+  assumptions.push_back(fmt::format(
+      "{} frozen variables are pulled, not pushed; {} backward ops that serve only them are left out, the others keep "
+      "their times",
+      frozen.parameters, frozen.dropped_ops));
+  graph = std::make_shared<const graph::Graph>(std::move(frozen.graph));
+}
+
+double ratio_of(const TransfersSpec& spec) {
+  if (spec.ratio) return *spec.ratio;
+  switch (spec.precision) {
+    case Precision::Fp32: return 1;
+    case Precision::Fp16: return 0.5;
+    case Precision::Int8: return 0.25;
+  }
+  return 1;
+}
+
+void compress(const TransfersSpec& spec, GraphPointer& graph, cluster::Cluster& cluster,
+              std::vector<std::string>& assumptions) {
+  const double ratio = ratio_of(spec);
+  if (ratio != 1) {
+    graph = std::make_shared<const graph::Graph>(graph::with_bytes(*graph, ratio));
+    for (cluster::Server& server : cluster.servers) server.update_rate = server.update_rate.scaled(ratio);
+    assumptions.push_back(fmt::format(
+        "variables and gradients are sent as {:g} of their bytes, both ways; bytes below are those sent", ratio));
+  }
+  if (spec.encode_ps == 0 && spec.decode_ps == 0) return;
+  const auto slow = [&](auto& hosts) {
+    for (auto& host : hosts) {
+      host.send.per_byte_ps += spec.encode_ps / ratio;
+      host.receive.per_byte_ps += spec.decode_ps / ratio;
+    }
+  };
+  slow(cluster.workers);
+  slow(cluster.servers);
+  assumptions.push_back("encoding and decoding are work of the service threads at both ends, not of the devices");
+}
+
+training::VariationSpec variation_of(const NoiseSpec& spec) {
+  training::VariationSpec v;
+  v.compute_cv = spec.compute_cv;
+  for (const SlowWorkerSpec& s : spec.slow_workers)
+    v.slow_workers.push_back(
+        {s.worker, s.slowdown, Time() + s.from, s.until ? Time() + *s.until : Time::never()});
+  for (const NicChangeSpec& n : spec.nics) v.nics.push_back({n.server, n.host, Time() + n.at, n.factor});
+  return v;
+}
+
+// The named orders in the file of a policy, if it has one.
+std::vector<plan::NamedOrder> read_named(const PolicyChoice& choice) {
+  switch (choice.policy->file) {
+    case policies::FileKind::Order: return {io::read_order_file(choice.file)};
+    case policies::FileKind::Recorded: return io::read_arrivals(choice.file);
+    case policies::FileKind::None:
+    case policies::FileKind::Schedule: return {};
+  }
+  return {};
+}
+
 }  // namespace
 
 std::shared_ptr<const graph::Graph> Workloads::get(const WorkloadSpec& spec) {
@@ -90,21 +192,33 @@ void place(Setup& setup) {
 
 Setup make_setup(const Spec& spec, Workloads& workloads) {
   Setup setup;
-  const auto graph = workloads.get(spec.workload);
-  if (spec.workload.batch_per_worker && *spec.workload.batch_per_worker != graph->batch)
-    fail(spec.workload.batch_place, "workload.batch_per_worker",
-         fmt::format("{} differs from the batch of the profile, {}", *spec.workload.batch_per_worker, graph->batch),
-         "leave it out, or profile the model with that batch");
+  GraphPointer graph = workloads.get(spec.workload);
   const bool training = spec.workload.mode == Mode::Training;
-  setup.graph = training ? graph : std::make_shared<const graph::Graph>(graph::forward_only(*graph));
+  const auto of_mode = [&](const GraphPointer& g) {
+    return training ? g : std::make_shared<const graph::Graph>(graph::forward_only(*g));
+  };
+  setup.cluster = make_cluster(spec);
+  if (spec.cluster.network.comm_compute_ratio) apply_ratio(spec, *of_mode(graph), setup.cluster);
+  scale_batch(spec.workload, graph, setup.assumptions);
+  if (training) freeze(spec.workload, graph, setup.assumptions);
+  compress(spec.workload.transfers, graph, setup.cluster, setup.assumptions);
+  setup.graph = of_mode(graph);
   const bool has_gradients = std::any_of(graph->parameters.begin(), graph->parameters.end(),
                                          [](const graph::Parameter& p) { return p.gradient.valid(); });
-  if (training && !has_gradients)
-    fail(spec.workload.place, "workload", "the workload has no gradients, so that nothing can be trained",
+  if (training && !has_gradients) {
+    const bool frozen = !spec.workload.freeze.empty();
+    fail(frozen ? spec.workload.freeze.front().place : spec.workload.place, frozen ? "workload.freeze" : "workload",
+         frozen ? "nothing is left to train" : "the workload has no gradients, so that nothing can be trained",
          "mode: inference");
-  setup.training = {training ? training::Mode::Training : training::Mode::Inference, spec.training.barrier};
-  setup.cluster = make_cluster(spec);
-  if (spec.cluster.network.comm_compute_ratio) apply_ratio(spec, *setup.graph, setup.cluster);
+  }
+  setup.training = {training ? training::Mode::Training : training::Mode::Inference, spec.training.barrier,
+                    spec.workload.input_pipeline};
+  if (spec.workload.input_pipeline > Duration())
+    setup.assumptions.push_back(
+        fmt::format("each worker prepares its input in {} a batch, one batch ahead and beside the device; bounds leave "
+                    "it out",
+                    config::format_duration(spec.workload.input_pipeline)));
+  setup.variation = variation_of(spec.noise);
   const PlacementSpec& p = spec.cluster.servers.placement;
   setup.placement = placement_name(p.kind);
   if (p.parts > 0) setup.placement_options.parts = p.parts;
@@ -115,18 +229,23 @@ Setup make_setup(const Spec& spec, Workloads& workloads) {
 }
 
 plan::Plan make_plan(const Setup& setup, const PolicySpec& spec, std::uint64_t seed) {
-  policies::PolicyOptions options;
-  for (const PolicyOption& option : spec.options) options[option.key] = option.text;
-  std::vector<Duration> time(setup.graph->parameters.size());
-  for (const plan::Transfer& t : setup.layout.transfers)
-    time[t.parameter.index()] += cluster::pull_time(setup.cluster, 0, t.server, t.bytes);
-  const policies::PolicyInput input{*setup.graph, setup.layout, std::move(time), seed, setup.training.barrier};
-  plan::Plan plan;
-  plan.policy = spec.name;
-  plan.layout = setup.layout;
-  plan.order =
-      located(spec.place, "policies", [&] { return policies::make_order(spec.name, input, options); });
-  return plan;
+  const PolicyChoice choice = choose_policy(spec);
+  const config::Place& place = choice.file.empty() ? spec.place : choice.file_place;
+  return located(place, "policies." + spec.name, [&] {
+    if (choice.policy->file == policies::FileKind::Schedule)
+      return io::read_schedule(choice.file, *setup.graph, static_cast<std::uint32_t>(setup.cluster.servers.size())).plan;
+    plan::Plan plan;
+    plan.policy = spec.name;
+    plan.layout = choice.order.partition > Bytes() ? plan::partition(setup.layout, choice.order.partition) : setup.layout;
+    std::vector<Duration> time(setup.graph->parameters.size());
+    for (const plan::Transfer& t : plan.layout.transfers)
+      time[t.parameter.index()] += cluster::pull_time(setup.cluster, 0, t.server, t.bytes);
+    const policies::PolicyInput input{*setup.graph, plan.layout, std::move(time), seed, setup.training.barrier,
+                                      read_named(choice)};
+    plan.order = policies::make_order(spec.name, input, choice.own);
+    apply(choice.order, *choice.policy, plan.order);
+    return plan;
+  });
 }
 
 }  // namespace stretto::experiment

@@ -36,17 +36,21 @@ struct Setup {
   std::string placement;
   placement::Options placement_options;
   plan::Layout layout;
+  std::vector<std::string> assumptions;  // of the transforms of the workload, for the answer
 };
 
-// Reads the workload, resolves comm_compute_ratio, places. Throws UserError with places.
+// Reads and transforms the workload, resolves comm_compute_ratio, places. Throws UserError with places.
 // comm_compute_ratio r: every NIC gets the rate at which one worker's pulls take r times its forward ops on its device,
-// M = r * P (latency apart).
+// M = r * P (latency apart), both of the workload as it was profiled: transforms move the ratio that is simulated.
+// Transfers of ratio c (precision or compression): variables have c times their bytes, the servers' update rate is c
+// times what is asked for (an update works on whole variables), and encoding and decoding are service per byte sent.
 Setup make_setup(const Spec& spec, Workloads& workloads);
 
 // The same setup with another number of servers or placement; throws what placement throws.
 void place(Setup& setup);
 
-// The policy's plan for this setup. UserError at the policy's place for an unknown name or option.
+// The policy's plan for this setup: its file is read, its partition cut, its ranks made and its options applied.
+// UserError at the policy's place, that of the option or in the file.
 plan::Plan make_plan(const Setup& setup, const PolicySpec& policy, std::uint64_t seed);
 
 }  // namespace stretto::experiment

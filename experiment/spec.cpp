@@ -128,17 +128,79 @@ void check_runs(Reader& reader, const Node& root, const Spec& s) {
   }
 }
 
+void check_transforms(Reader& reader, const Node& root, const Spec& s) {
+  if (s.workload.transfers.ratio && config::find_path(root, "workload.transfers.precision"))
+    reader.error(place_of(root, "workload.transfers.ratio"), "workload.transfers.ratio",
+                 "both precision and ratio are given", "leave one of them out");
+  if (s.workload.batch_fixed_share > 0 && !s.workload.batch_per_worker && clean(reader, {"workload.batch_per_worker"}))
+    reader.error(place_of(root, "workload.batch_fixed_share"), "workload.batch_fixed_share",
+                 "says how times grow with the batch, and the batch is that of the profile",
+                 "give batch_per_worker, or leave batch_fixed_share out");
+}
+
+void check_noise(Reader& reader, const Node& root, const Spec& s) {
+  const auto check_host = [&](const std::string& key, const Node& item, const char* kind, std::uint32_t host,
+                              std::uint32_t count, const char* count_key) {
+    if (host < count || !clean(reader, {count_key, key})) return;
+    const config::Entry* entry = item.find(kind);
+    reader.error(entry ? entry->value.place : item.place, key + "." + kind, fmt::format("there is no {} {}", kind, host),
+                 count == 1 ? fmt::format("there is one {}, 0", kind) : fmt::format("valid: 0 to {}", count - 1));
+  };
+  const auto check_list = [&](const char* path, std::size_t size, const auto& check_item) {
+    const Node* list = config::find_path(root, path);
+    for (std::size_t i = 0; i < size && list && i < list->items.size(); ++i)
+      check_item(fmt::format("{}[{}]", path, i), list->items[i], i);
+  };
+  const std::uint32_t workers = s.cluster.workers.count;
+  const std::uint32_t servers = s.cluster.servers.count;
+  check_list("noise.slow_workers", s.noise.slow_workers.size(), [&](const auto& key, const Node& item, std::size_t i) {
+    check_host(key, item, "worker", s.noise.slow_workers[i].worker, workers, "cluster.workers.count");
+  });
+  check_list("noise.nics", s.noise.nics.size(), [&](const auto& key, const Node& item, std::size_t i) {
+    const NicChangeSpec& n = s.noise.nics[i];
+    if (n.server) check_host(key, item, "server", n.host, servers, "cluster.servers.count");
+    else check_host(key, item, "worker", n.host, workers, "cluster.workers.count");
+  });
+}
+
 // `vary` as axes with the located values that overrides need.
 struct LocatedAxis {
   Axis axis;
   std::vector<config::Override> overrides;  // one per value
 };
 
-// Paths of workload files as seen from the current directory, since the text leaves its file.
+void resolve(Node& value) {
+  if (value.is_scalar()) value.text = value.place.resolve(value.text);
+}
+
+void resolve_file(Node& mapping) {
+  if (config::Entry* file = mapping.find("file")) resolve(file->value);
+}
+
+// {name: PATH} or {name: {file: PATH}}.
+void resolve_policy(Node& policy) {
+  for (config::Entry& entry : policy.entries) {
+    resolve(entry.value);
+    resolve_file(entry.value);
+  }
+}
+
+// Paths of files as seen from the current directory, since the text leaves its file.
 Node without_directory(const std::string& path, Node value) {
-  if (path == "workload.file" && value.is_scalar()) value.text = value.place.resolve(value.text);
-  if (config::Entry* file = value.find("file"); path == "workload" && file && file->value.is_scalar())
-    file->value.text = file->value.place.resolve(file->value.text);
+  if (path == "workload.file") resolve(value);
+  if (path == "workload") resolve_file(value);
+  if (path == "policies")
+    for (Node& policy : value.items) resolve_policy(policy);
+  if (!path.starts_with("policies[")) return value;
+  const std::size_t end = path.find(']');
+  if (end + 1 == path.size()) {
+    resolve_policy(value);
+  } else if (path.find('.', end + 2) == std::string::npos) {
+    resolve(value);
+    resolve_file(value);
+  } else if (path.ends_with(".file")) {
+    resolve(value);
+  }
   return value;
 }
 
@@ -188,8 +250,10 @@ void collect(Reader& reader, const std::vector<Diagnostic>& diagnostics, std::se
 }
 
 // Reads every point; findings of all points go to `reader`, each once.
+// `stronger`: overrides that `vary` must not undo.
 std::vector<Point> read_points(Reader& reader, config::Loader& loader, const Node& root,
-                               const std::vector<LocatedAxis>& axes, const Options& options) {
+                               const std::vector<LocatedAxis>& axes, const std::vector<config::Override>& stronger,
+                               const Options& options) {
   std::vector<Point> points;
   std::set<std::string> seen;
   std::vector<std::size_t> at(axes.size(), 0);
@@ -200,6 +264,7 @@ std::vector<Point> read_points(Reader& reader, config::Loader& loader, const Nod
       overrides.push_back(axes[a].overrides[at[a]]);
       point.vary.emplace_back(axes[a].axis.path, axes[a].axis.values[at[a]]);
     }
+    overrides.insert(overrides.end(), stronger.begin(), stronger.end());
     try {
       Reader one;
       point.spec = read_spec(one, axes.empty() ? root : loader.resolve(root, overrides), options);
@@ -213,6 +278,25 @@ std::vector<Point> read_points(Reader& reader, config::Loader& loader, const Nod
     if (a == 0) break;
   }
   return points;
+}
+
+// Drops the axes that `sets` overrule, with a warning each; gives the overrides that lie below an axis that stays.
+std::vector<config::Override> overrule(std::vector<LocatedAxis>& axes, const std::vector<config::Override>& sets,
+                                       std::vector<Diagnostic>& warnings) {
+  std::vector<config::Override> stronger;
+  for (const config::Override& set : sets) {
+    std::erase_if(axes, [&](const LocatedAxis& axis) {
+      if (!config::path_holds(set.path, axis.axis.path)) return false;
+      warnings.push_back({Severity::Warning, axis.overrides.front().place.span(), "vary." + axis.axis.path,
+                          fmt::format("is not varied, since --set {} is stronger", set.path),
+                          fmt::format("to vary it, leave --set {} out", set.path)});
+      return true;
+    });
+    if (std::any_of(axes.begin(), axes.end(),
+                    [&](const LocatedAxis& axis) { return config::path_holds(axis.axis.path, set.path); }))
+      stronger.push_back(set);
+  }
+  return stronger;
 }
 
 // By place, each once; files in the order of their first finding.
@@ -243,8 +327,9 @@ Experiment load_tree(config::Loader& loader, Node raw, const std::vector<std::st
   Experiment experiment;
   try {
     const Node root = loader.resolve(std::move(raw), sets);
-    const std::vector<LocatedAxis> axes = read_axes(reader, root);
-    experiment.points = read_points(reader, loader, root, axes, options);
+    std::vector<LocatedAxis> axes = read_axes(reader, root);
+    const std::vector<config::Override> stronger = overrule(axes, sets, experiment.warnings);
+    experiment.points = read_points(reader, loader, root, axes, stronger, options);
     for (const LocatedAxis& axis : axes) experiment.axes.push_back(axis.axis);
   } catch (const UserError& e) {
     reader.diagnostics().insert(reader.diagnostics().end(), e.diagnostics().begin(), e.diagnostics().end());
@@ -271,7 +356,9 @@ Spec read_spec(Reader& reader, const Node& root, const Options& options) {
   config::read_fields(reader, root, spec_fields(), s);
   if (s.name.empty() && root.place.source) s.name = std::filesystem::path(root.place.source->file).stem().string();
   check_workload(reader, root, options, s);
+  check_transforms(reader, root, s);
   check_cluster(reader, root, s);
+  check_noise(reader, root, s);
   check_runs(reader, root, s);
   return s;
 }

@@ -3,7 +3,7 @@
 // (`field_records()`; `stretto list fields`); defaults below are those of the table (a test compares them).
 //
 // What is checked here: every key, unit, range and the rules between fields. Checked later, at the places kept here:
-// the content of the workload file, parameter names of by_name, batch_per_worker, policy names and options.
+// the content of the workload file, parameter names of by_name and freeze, policy names and options, their files.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +21,36 @@
 namespace stretto::experiment {
 
 enum class Mode : std::uint8_t { Training, Inference };
+enum class Precision : std::uint8_t { Fp32, Fp16, Int8 };
 enum class DeviceKind : std::uint8_t { Gpu, Cpu };
 enum class PlacementKind : std::uint8_t { RoundRobin, Greedy, Partitioned, ByName };
 enum class Topology : std::uint8_t { Star };
 enum class Synchronization : std::uint8_t { Sync };
 
+// How variables and gradients are sent: in another precision, or compressed.
+struct TransfersSpec {
+  Precision precision = Precision::Fp32;
+  std::optional<double> ratio;  // bytes sent / bytes of the variable, in place of precision
+  double encode_ps = 0.0;       // time per byte of the variable at the sender, ps
+  double decode_ps = 0.0;       // and at the receiver
+  bool operator==(const TransfersSpec&) const = default;
+};
+
+struct FreezeSpec {
+  std::string pattern;
+  config::Place place;
+  bool operator==(const FreezeSpec&) const = default;
+};
+
 struct WorkloadSpec {
   std::string model;  // shipped workload, or "" where `file` was given
   std::string file;   // path of the workload JSON, as seen from the current directory; always set
-  std::optional<std::int64_t> batch_per_worker;  // must equal the workload's batch
+  std::optional<std::int64_t> batch_per_worker;  // none: that of the profile
+  double batch_fixed_share = 0;                  // of an op's time, does not grow with the batch
   Mode mode = Mode::Training;
+  TransfersSpec transfers;
+  Duration input_pipeline;  // 0: the input is always there
+  std::vector<FreezeSpec> freeze;
   config::Place place;  // of the model name or the file name
   config::Place batch_place;
   bool operator==(const WorkloadSpec&) const = default;
@@ -120,6 +140,7 @@ struct TrainingSpec {
   bool operator==(const TrainingSpec&) const = default;
 };
 
+// Option `file` is a path, resolved; {name: PATH} is short for {name: {file: PATH}}.
 struct PolicyOption {
   std::string key;
   std::string text;
@@ -134,6 +155,29 @@ struct PolicySpec {
   std::vector<PolicyOption> options;
   config::Place place;  // of the name
   bool operator==(const PolicySpec&) const = default;
+};
+
+struct SlowWorkerSpec {
+  std::uint32_t worker = 0;
+  double slowdown = 1;
+  Duration from;
+  std::optional<Duration> until;  // > from; none: to the end
+  bool operator==(const SlowWorkerSpec&) const = default;
+};
+
+struct NicChangeSpec {
+  bool server = false;
+  std::uint32_t host = 0;
+  Duration at;
+  double factor = 1;
+  bool operator==(const NicChangeSpec&) const = default;
+};
+
+struct NoiseSpec {
+  double compute_cv = 0;
+  std::vector<SlowWorkerSpec> slow_workers;
+  std::vector<NicChangeSpec> nics;
+  bool operator==(const NoiseSpec&) const = default;
 };
 
 struct RunsSpec {
@@ -152,6 +196,7 @@ struct Spec {
   ClusterSpec cluster;
   TrainingSpec training;
   std::vector<PolicySpec> policies = {{"random", {}, {}}, {"fifo", {}, {}}, {"tic", {}, {}}, {"tac", {}, {}}};
+  NoiseSpec noise;
   RunsSpec runs;
   bool operator==(const Spec&) const = default;
 };
@@ -174,6 +219,7 @@ struct Experiment {
   std::vector<Axis> axes;
   std::vector<Point> points;
   std::vector<std::string> files;  // YAML files that were read, in the order of reading
+  std::vector<Diagnostic> warnings;
 };
 
 struct Options {
@@ -182,7 +228,8 @@ struct Options {
 
 inline constexpr std::size_t kMaxPoints = 10'000;
 
-// Reads `path` with the overrides ("path=value", later ones win). Throws UserError with every finding.
+// Reads `path` with the overrides ("path=value", later ones win). An override is stronger than `vary`: an axis at or
+// below its path is dropped with a warning. Throws UserError with every finding.
 Experiment load_experiment(const std::string& path, const std::vector<std::string>& overrides = {},
                            const Options& options = {});
 

@@ -18,7 +18,14 @@ using Rows = std::vector<Field<Spec>>;
 
 const std::vector<std::string> kPlacements = {"round_robin", "greedy", "partitioned", "by_name"};
 constexpr std::int64_t kMaxServers = 1024;
+constexpr std::int64_t kMaxWorkers = 4096;
 constexpr double kMaxRatio = 1e6;
+
+std::string join(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
+  return out;
+}
 
 // A field with a form of its own.
 Field<Spec> custom(std::string path, std::string type, std::string range, std::string fallback, std::string help,
@@ -138,6 +145,14 @@ std::string write_placement(const Spec& s) {
   return "{by_name: {" + out + "}}";
 }
 
+// Option `file` is a path, relative to the file that says it.
+void read_option(Reader& reader, const config::Entry& option, const std::string& key, PolicySpec& policy) {
+  auto text = reader.read_text(option.value, key);
+  if (!text) return;
+  if (option.key == "file") *text = option.value.place.resolve(*text);
+  policy.options.push_back({option.key, std::move(*text), option.place, option.value.place});
+}
+
 void read_policy(Reader& reader, const Node& node, const std::string& key, Spec& s) {
   PolicySpec policy;
   policy.place = node.place;
@@ -153,14 +168,12 @@ void read_policy(Reader& reader, const Node& node, const std::string& key, Spec&
     const config::Entry& entry = node.entries[0];
     policy.name = entry.key;
     policy.place = entry.place;
-    if (!entry.value.is_map() && !entry.value.is_null())
-      return reader.error(entry.value.place, key + "." + entry.key,
-                          "expected options, found " + config::describe(entry.value),
+    const std::string path = key + "." + entry.key;
+    if (entry.value.is_scalar()) read_option(reader, {"file", entry.value.place, entry.value}, path, policy);
+    else if (!entry.value.is_map() && !entry.value.is_null())
+      return reader.error(entry.value.place, path, "expected options, found " + config::describe(entry.value),
                           "options go below the name: {name: {option: value}}");
-    for (const config::Entry& option : entry.value.entries) {
-      const auto text = reader.read_text(option.value, key + "." + entry.key + "." + option.key);
-      if (text) policy.options.push_back({option.key, *text, option.place, option.value.place});
-    }
+    for (const config::Entry& option : entry.value.entries) read_option(reader, option, path + "." + option.key, policy);
   }
   if (std::find(s.policies.begin(), s.policies.end(), policy) != s.policies.end())
     return reader.error(policy.place, key, fmt::format("the policy '{}' stands here twice", policy.name));
@@ -198,6 +211,31 @@ void add_head(Rows& rows) {
       "name", "", "name of the experiment; the file's name if left out", [](auto& s) -> auto& { return s.name; }));
 }
 
+constexpr double kMaxFactor = 1000;
+
+void read_transfer_ratio(Reader& reader, const Node& node, const std::string& key, Spec& s) {
+  const auto ratio = reader.read_fraction(node, key);
+  if (!ratio) return;
+  if (*ratio > 0 && *ratio <= 1) s.workload.transfers.ratio = ratio;
+  else reader.error(node.place, key, config::describe(node) + " is out of range", "valid: more than 0, at most 1");
+}
+
+void read_freeze(Reader& reader, const Node& node, const std::string& key, Spec& s) {
+  if (!node.is_sequence())
+    return reader.error(node.place, key, "expected a list of names, found " + config::describe(node),
+                        "for example [conv1/*, conv2/*]");
+  for (std::size_t i = 0; i < node.items.size(); ++i)
+    if (auto pattern = reader.read_text(node.items[i], fmt::format("{}[{}]", key, i)))
+      s.workload.freeze.push_back({std::move(*pattern), node.items[i].place});
+}
+
+std::string write_freeze(const Spec& s) {
+  std::string out;
+  for (const FreezeSpec& f : s.workload.freeze)
+    out += (out.empty() ? "" : ", ") + config::quote_if_needed(f.pattern);
+  return out.empty() ? "" : "[" + out + "]";
+}
+
 void add_workload(Rows& rows) {
   rows.push_back(custom("workload.model", "text", "a shipped workload", "",
                         "shipped workload, by name; this or workload.file", read_model, [](const Spec& s) {
@@ -209,11 +247,38 @@ void add_workload(Rows& rows) {
              [](const Spec& s) { return s.workload.model.empty() ? config::quote_if_needed(s.workload.file) : ""; }));
   rows.push_back(custom(
       "workload.batch_per_worker", "integer", "1 to 1000000000", "",
-      "samples per worker and step; must be the batch that the workload was profiled with", read_batch,
+      "samples per worker and step; other than that of the profile it scales the times of the ops", read_batch,
       [](const Spec& s) { return s.workload.batch_per_worker ? std::to_string(*s.workload.batch_per_worker) : ""; }));
+  rows.push_back(config::number<Spec>(
+      "workload.batch_fixed_share", true, {0, 1, false, "0 to 1"}, "0",
+      "share of each op's time that does not grow with the batch",
+      [](auto& s) -> auto& { return s.workload.batch_fixed_share; }));
   rows.push_back(config::choice<Spec>(
       "workload.mode", {"training", "inference"}, "training", "whole training steps, or pulls and forward pass only",
       [](auto& s) -> auto& { return s.workload.mode; }));
+  rows.push_back(config::choice<Spec>(
+      "workload.transfers.precision", {"fp32", "fp16", "int8"}, "fp32",
+      "what variables and gradients are sent as: 1, 1/2 or 1/4 of their bytes",
+      [](auto& s) -> auto& { return s.workload.transfers.precision; }));
+  rows.back().write = [write = rows.back().write](const Spec& s) { return s.workload.transfers.ratio ? "" : write(s); };
+  rows.push_back(custom("workload.transfers.ratio", "fraction", "more than 0, at most 1", "",
+                        "in place of a precision: bytes sent over bytes of the variable", read_transfer_ratio,
+                        [](const Spec& s) {
+                          const auto& ratio = s.workload.transfers.ratio;
+                          return ratio ? config::format_number(*ratio) : "";
+                        }));
+  rows.push_back(config::per_byte<Spec>(
+      "workload.transfers.encode", "0 ns/B", "service time at the sender, per byte of the variable",
+      [](auto& s) -> auto& { return s.workload.transfers.encode_ps; }));
+  rows.push_back(config::per_byte<Spec>(
+      "workload.transfers.decode", "0 ns/B", "service time at the receiver, per byte of the variable",
+      [](auto& s) -> auto& { return s.workload.transfers.decode_ps; }));
+  rows.push_back(config::duration<Spec>(
+      "workload.input_pipeline", "0 us", "time to prepare one batch, beside the step before",
+      [](auto& s) -> auto& { return s.workload.input_pipeline; }));
+  rows.push_back(custom("workload.freeze", "list", "patterns with * and ?", "",
+                        "variables that are not trained: pulled, but neither computed gradients for nor pushed",
+                        read_freeze, write_freeze));
 }
 
 template <class Nic>
@@ -237,7 +302,7 @@ void add_service(Rows& rows, const std::string& path, const std::string& what, S
 
 void add_workers(Rows& rows) {
   rows.push_back(config::integer<Spec>(
-      "cluster.workers.count", 1, 4096, "1", "workers, each on a host of its own",
+      "cluster.workers.count", 1, kMaxWorkers, "1", "workers, each on a host of its own",
       [](auto& s) -> auto& { return s.cluster.workers.count; }));
   rows.push_back(config::text<Spec>(
       "cluster.workers.device.name", "gpu", "name of the device, for the report",
@@ -325,6 +390,116 @@ void add_network(Rows& rows) {
       [](auto& s) -> auto& { return s.cluster.step_overhead; }));
 }
 
+// One mapping of a list: calls `read` with each entry; what it does not take is unknown.
+void read_item(Reader& reader, const Node& node, const std::string& key, const std::vector<std::string>& names,
+               const std::function<void(const config::Entry&, const std::string& path)>& read) {
+  if (!node.is_map())
+    return reader.error(node.place, key, "expected a mapping, found " + config::describe(node),
+                        "keys: " + join(names));
+  for (const config::Entry& entry : node.entries) {
+    const std::string path = key + "." + entry.key;
+    if (std::find(names.begin(), names.end(), entry.key) != names.end()) {
+      read(entry, path);
+      continue;
+    }
+    const std::string guess = nearest_name(entry.key, names);
+    reader.error(entry.place, path, "unknown key",
+                 (guess.empty() ? "" : fmt::format("did you mean '{}'? ", guess)) + "valid here: " + join(names));
+  }
+}
+
+void read_factor(Reader& reader, const Node& node, const std::string& key, double& factor) {
+  const auto number = reader.read_number(node, key);
+  if (!number) return;
+  if (*number > 0 && *number <= kMaxFactor) factor = *number;
+  else
+    reader.error(node.place, key, config::describe(node) + " is out of range",
+                 fmt::format("valid: more than 0, at most {}", kMaxFactor));
+}
+
+void read_list(Reader& reader, const Node& node, const std::string& key, const char* example,
+               const std::function<void(const Node&, const std::string&)>& read) {
+  if (!node.is_sequence())
+    return reader.error(node.place, key, "expected a list, found " + config::describe(node), example);
+  for (std::size_t i = 0; i < node.items.size(); ++i) read(node.items[i], fmt::format("{}[{}]", key, i));
+}
+
+// Findings of a host that the cluster lacks need all fields and come with the rules between fields (spec.cpp).
+void read_host(Reader& reader, const Node& node, const std::string& key, std::uint32_t& host) {
+  if (const auto number = reader.read_integer(node, key, 0, kMaxWorkers - 1))
+    host = static_cast<std::uint32_t>(*number);
+}
+
+void read_slow_workers(Reader& reader, const Node& node, const std::string& key, Spec& s) {
+  read_list(reader, node, key, "for example [{worker: 3, slowdown: 1.3}]", [&](const Node& item, const std::string& at) {
+    SlowWorkerSpec slow;
+    read_item(reader, item, at, {"worker", "slowdown", "from", "until"}, [&](const config::Entry& e, const auto& path) {
+      if (e.key == "worker") read_host(reader, e.value, path, slow.worker);
+      else if (e.key == "slowdown") read_factor(reader, e.value, path, slow.slowdown);
+      else if (e.key == "from") slow.from = reader.read_duration(e.value, path).value_or(Duration());
+      else slow.until = reader.read_duration(e.value, path);
+    });
+    if (item.is_map())
+      for (const char* name : {"worker", "slowdown"})
+        if (!item.find(name)) reader.error(item.place, at, fmt::format("'{}' is missing", name));
+    if (slow.until && *slow.until <= slow.from)
+      reader.error(item.find("until")->value.place, at + ".until", "is not after from");
+    s.noise.slow_workers.push_back(slow);
+  });
+}
+
+void read_nics(Reader& reader, const Node& node, const std::string& key, Spec& s) {
+  read_list(reader, node, key, "for example [{server: 0, at: 1 s, factor: 0.5}]",
+            [&](const Node& item, const std::string& at) {
+              NicChangeSpec change;
+              read_item(reader, item, at, {"worker", "server", "at", "factor"},
+                        [&](const config::Entry& e, const auto& path) {
+                          if (e.key == "at") change.at = reader.read_duration(e.value, path).value_or(Duration());
+                          else if (e.key == "factor") read_factor(reader, e.value, path, change.factor);
+                          else read_host(reader, e.value, path, change.host);
+                        });
+              change.server = item.find("server") != nullptr;
+              if (item.is_map()) {
+                if (change.server == (item.find("worker") != nullptr))
+                  reader.error(item.place, at, "a change is of one NIC", "say worker: N or server: N");
+                if (!item.find("factor")) reader.error(item.place, at, "'factor' is missing");
+              }
+              s.noise.nics.push_back(change);
+            });
+}
+
+std::string write_slow_workers(const Spec& s) {
+  std::string out;
+  for (const SlowWorkerSpec& slow : s.noise.slow_workers) {
+    out += fmt::format("{}{{worker: {}, slowdown: {}", out.empty() ? "" : ", ", slow.worker,
+                       config::format_number(slow.slowdown));
+    if (slow.from > Duration()) out += ", from: " + config::format_duration(slow.from);
+    if (slow.until) out += ", until: " + config::format_duration(*slow.until);
+    out += "}";
+  }
+  return out.empty() ? "" : "[" + out + "]";
+}
+
+std::string write_nics(const Spec& s) {
+  std::string out;
+  for (const NicChangeSpec& n : s.noise.nics)
+    out += fmt::format("{}{{{}: {}, at: {}, factor: {}}}", out.empty() ? "" : ", ", n.server ? "server" : "worker",
+                       n.host, config::format_duration(n.at), config::format_number(n.factor));
+  return out.empty() ? "" : "[" + out + "]";
+}
+
+void add_noise(Rows& rows) {
+  rows.push_back(config::number<Spec>(
+      "noise.compute_cv", true, {0, 10, false, "0 to 10"}, "0",
+      "coefficient of variation of each op's time, lognormal", [](auto& s) -> auto& { return s.noise.compute_cv; }));
+  rows.push_back(custom("noise.slow_workers", "list", "{worker, slowdown, from, until}", "",
+                        "ops that a worker starts from `from` until `until` take `slowdown` times as long; windows that "
+                        "overlap multiply",
+                        read_slow_workers, write_slow_workers));
+  rows.push_back(custom("noise.nics", "list", "{worker or server, at, factor}", "",
+                        "from `at` on, a NIC has `factor` times its rate in both directions", read_nics, write_nics));
+}
+
 void add_rest(Rows& rows) {
   rows.push_back(config::choice<Spec>(
       "training.synchronization", {"sync"}, "sync", "all workers' gradients make one update",
@@ -334,6 +509,7 @@ void add_rest(Rows& rows) {
       [](auto& s) -> auto& { return s.training.barrier; }));
   rows.push_back(custom("policies", "list", "names, or {name: {option: value}}", "[random, fifo, tic, tac]",
                         "what to compare; random and fifo always run as baselines", read_policies, write_policies));
+  add_noise(rows);
   rows.push_back(config::integer<Spec>(
       "runs.iterations", 1, 1'000'000, "20", "steps of one replication, warm-up included",
       [](auto& s) -> auto& { return s.runs.iterations; }));

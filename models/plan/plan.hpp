@@ -32,7 +32,8 @@ struct Layout {
 
 // How the sender of one direction hands messages of a channel to the network.
 //   Free       when ready, in order of becoming ready
-//   Unordered  when ready; those ready together in one random permutation per worker and iteration
+//   Unordered  when ready; those ready together in one random permutation per worker and iteration: uniform, or one of
+//              the given alternatives
 //   Strict     by rank; waits for every lower rank of the channel to be handed over, ready or not
 //   Priority   the least ready rank, never waits
 //   Credit     as Priority while credit is left; a message takes its bytes, which come back one latency after its
@@ -51,6 +52,10 @@ struct DirectionOrder {
   std::vector<std::uint32_t> rank;
   Bytes credit;              // Credit only, > 0
   std::uint32_t window = 0;  // Window and ChainWindow only, > 0
+  // Unordered only: rank per transfer in each alternative, of which every worker draws one in each iteration; equal
+  // ranks go by transfer, a transfer without rank (kUnranked) takes a random place. Empty: uniform permutations. One
+  // direction only.
+  std::vector<std::vector<std::uint32_t>> alternatives = {};
 };
 
 struct Order {

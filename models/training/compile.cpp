@@ -31,7 +31,7 @@ class Compiler {
     out_.transfers = static_cast<std::uint32_t>(layout_.transfers.size());
     out_.barrier = options_.barrier;
     training_ = options_.mode == Mode::Training;
-    const std::size_t per_worker = graph_.ops.size() + 2 * layout_.transfers.size() + out_.servers + 4;
+    const std::size_t per_worker = graph_.ops.size() + 2 * layout_.transfers.size() + out_.servers + 5;
     builder_.reserve(out_.workers * per_worker + 2 * layout_.transfers.size() + 1,
                      out_.workers * (3 * per_worker) + 4 * layout_.transfers.size());
     out_.labels.reserve(out_.workers * per_worker);
@@ -128,6 +128,11 @@ class Compiler {
       begun = add(Role::Overhead, w, 0, builder_.add_delay(cluster_.step_overhead));
       builder_.add_edge(start, begun);
     }
+    ActivityId input;
+    if (options_.input_time > Duration()) {
+      input = add(Role::Input, w, 0, builder_.add_delay(options_.input_time));
+      builder_.add_edge(start, input, 1);
+    }
     const std::size_t first_pull = out_.pull.size();
     add_pulls(w, begun);
     std::vector<bool> unread(out_.transfers, true);
@@ -147,7 +152,9 @@ class Compiler {
           builder_.add_edge(out_.pull[first_pull + t], op[o]);
           unread[t] = false;
         }
-      if (source.inputs.empty()) builder_.add_edge(begun, op[o]);
+      if (!source.inputs.empty()) continue;
+      builder_.add_edge(begun, op[o]);
+      if (input.valid()) builder_.add_edge(input, op[o]);
     }
     const ActivityId ops_done = add(Role::OpsDone, w, 0, builder_.add_join());
     for (std::uint32_t o = 0; o < graph_.ops.size(); ++o)
@@ -246,6 +253,36 @@ channel::HandOver hand_over(plan::Discipline discipline) {
   return channel::HandOver::Free;
 }
 
+// Places of an alternative, spread evenly over 32 bits; equal ranks go by transfer.
+std::vector<std::uint32_t> spread(const std::vector<std::uint32_t>& rank) {
+  std::vector<std::uint32_t> named;
+  for (std::uint32_t t = 0; t < rank.size(); ++t)
+    if (rank[t] != plan::kUnranked) named.push_back(t);
+  std::stable_sort(named.begin(), named.end(), [&](std::uint32_t a, std::uint32_t b) { return rank[a] < rank[b]; });
+  std::vector<std::uint32_t> place(rank.size(), program::kPassFreely);
+  for (std::uint64_t i = 0; i < named.size(); ++i)
+    place[named[i]] = static_cast<std::uint32_t>((2 * i + 1) * (std::uint64_t{1} << 31) / named.size());
+  return place;
+}
+
+// Orders that are drawn whole from given ones, one per worker and iteration.
+void compile_alternatives(const Compiled& compiled, const std::vector<ActivityId>& messages,
+                          const plan::DirectionOrder& order, program::OrderTable& table) {
+  STRETTO_ASSERT(table.alternatives.empty(), "{} alternatives of the other direction", table.alternatives.size());
+  table.item.assign(compiled.program.size(), program::kPassFreely);
+  table.draw.assign(compiled.program.channels.size(), 0);
+  for (const auto& rank : order.alternatives) {
+    STRETTO_ASSERT(rank.size() == compiled.transfers, "{} ranks for {} transfers", rank.size(), compiled.transfers);
+    table.alternatives.push_back(spread(rank));
+  }
+  for (std::uint32_t w = 0; w < compiled.workers; ++w)
+    for (std::uint32_t t = 0; t < compiled.transfers; ++t)
+      if (const ActivityId m = messages[w * compiled.transfers + t]; m.valid()) {
+        table.item[m.index()] = t;
+        table.draw[compiled.program.activities[m.index()].where] = w;
+      }
+}
+
 void compile_direction(const Compiled& compiled, const std::vector<ActivityId>& messages,
                        const plan::DirectionOrder& order, program::OrderTable& table) {
   const auto& activities = compiled.program.activities;
@@ -270,6 +307,7 @@ void compile_direction(const Compiled& compiled, const std::vector<ActivityId>& 
       if (const ActivityId m = messages[w * compiled.transfers + t]; m.valid())
         table.leader[activities[m.index()].where] = leader;
   }
+  if (!order.alternatives.empty()) compile_alternatives(compiled, messages, order, table);
   if (rule == channel::HandOver::Unordered) return;
   STRETTO_ASSERT(order.rank.size() == compiled.transfers, "{} ranks for {} transfers", order.rank.size(),
                  compiled.transfers);
@@ -346,6 +384,8 @@ std::string describe(const Compiled& compiled, const graph::Graph& graph, const 
       return fmt::format("arrival of worker {} at the barrier", label.worker);
     case Role::StepEnd:
       return "barrier";
+    case Role::Input:
+      return fmt::format("input of worker {}", label.worker);
   }
   return "activity";
 }

@@ -30,9 +30,13 @@ namespace stretto::training {
 enum class Mode : std::uint8_t { Training, Inference };
 
 // Inference takes a graph of forward ops only (graph::forward_only).
+// `input_time` > 0: each worker prepares one batch after the other beside its steps, each in that time. The first begins
+// at time 0; the next begins when the step that takes the one before has started and that one is done (one batch is
+// prepared ahead), so that in the long run no step is shorter. Ops without inputs wait for the batch of their step.
 struct Options {
   Mode mode = Mode::Training;
   bool barrier = true;
+  Duration input_time = {};
 };
 
 // What an activity stands for. `item` is an op, a transfer or a server (Request), else 0; `worker` is 0 where it has
@@ -48,7 +52,8 @@ enum class Role : std::uint8_t {
   Update,
   OpsDone,
   Arrived,
-  StepEnd
+  StepEnd,
+  Input
 };
 
 struct Label {

@@ -7,18 +7,26 @@
 #include <utility>
 
 #include "schedulers/policies/fifo.hpp"
+#include "schedulers/policies/named.hpp"
 #include "schedulers/policies/random.hpp"
 #include "schedulers/policies/tac.hpp"
 #include "schedulers/policies/tic.hpp"
+#include "sim/base/assert.hpp"
 #include "sim/base/diagnostic.hpp"
 
 namespace stretto::policies {
 
 namespace {
 
+constexpr PolicyOption kFile{"file", "", "path, relative to the file that says it; {policy: PATH} is short for it"};
+
 const std::vector<Policy>& table() {
   static const std::vector<Policy> kTable{
-      {"random", "a fresh random order for every worker and step, as TensorFlow does", {}, make_random},
+      {"random",
+       "a fresh random order for every worker and step, as TensorFlow does",
+       {},
+       make_random,
+       Shared::Partition},
       {"fixed_random", "one random order for all workers and steps", {}, make_fixed_random},
       {"fifo", "order of first use in the graph", {}, make_fifo},
       {"reverse", "fifo backwards, an easy bad case", {}, make_reverse},
@@ -27,6 +35,33 @@ const std::vector<Policy>& table() {
        {{"ties", "name random", "what decides between equal priorities"}},
        make_tic},
       {"tac", "TicTac with op times and transfer times", {}, make_tac},
+      {"layer_priority",
+       "slices by the layer that uses them first, pulls and pushes, under a credit",
+       {},
+       make_fifo,
+       Shared::All,
+       {{"discipline", "credit"}, {"credit", "16 MiB"}, {"partition", "4 MiB"}, {"direction", "both"}}},
+      {"order_file",
+       "the order of a file: one line per parameter, name TAB priority",
+       {kFile, {"missing", "free error", "what becomes of parameters that the file leaves out"}},
+       make_order_file,
+       Shared::All,
+       {},
+       FileKind::Order},
+      {"recorded",
+       "one of the recorded arrival orders of a file for every worker and step",
+       {kFile},
+       make_recorded,
+       Shared::Partition,
+       {},
+       FileKind::Recorded},
+      {"schedule",
+       "the plan of a schedule file: placement, partition and order",
+       {kFile},
+       nullptr,
+       Shared::None,
+       {},
+       FileKind::Schedule},
   };
   return kTable;
 }
@@ -74,7 +109,7 @@ void check_options(const Policy& policy, const PolicyOptions& options) {
       continue;
     }
     const auto values = split(known->values);
-    bool valid = false;
+    bool valid = values.empty();
     for (const std::string& v : values) valid = valid || v == value;
     if (!valid)
       report(fmt::format("option {} of policy {} is '{}'", name, policy.name, value), name_hint(value, values));
@@ -85,6 +120,7 @@ void check_options(const Policy& policy, const PolicyOptions& options) {
 plan::Order make_order(std::string_view name, const PolicyInput& input, const PolicyOptions& options) {
   const Policy& policy = find_policy(name);
   check_options(policy, options);
+  STRETTO_ASSERT(policy.make != nullptr, "policy {} makes no order", policy.name);
   return policy.make(input, options);
 }
 

@@ -3,8 +3,10 @@
 // the only place that names them all; the engine executes orders and knows no policy.
 //
 // Every policy ranks the pulls by parameter; the slices of a parameter take adjacent ranks, ascending. Pushes go when
-// ready (Free). Discipline of the pulls: Strict with a barrier, Priority without one; `random` is Unordered in both.
-// Ties are broken by parameter name, then id, so that no order depends on the order of the input's containers.
+// ready (Free). Discipline of the pulls: Strict with a barrier, Priority without one; `random` and `recorded` are
+// Unordered in both. Ties are broken by parameter name, then id, so that no order depends on the order of the input's
+// containers. The options that all ranking policies share (discipline, window, credit, partition, direction) are read
+// and applied by the caller; the registry says which of them a policy takes, and with which defaults.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +17,21 @@
 #include <vector>
 
 #include "models/graph/graph.hpp"
+#include "models/plan/named.hpp"
 #include "models/plan/plan.hpp"
 
 namespace stretto::policies {
 
 // `graph` has passed graph::check. `transfer_time`: per parameter, the time of its pull alone on its route to one
-// worker (all slices one after another), >= 0; only `tac` looks at it.
+// worker (all slices one after another), >= 0; only `tac` looks at it. `named`: what the file of the policy says, for
+// the policies that take one.
 struct PolicyInput {
   const graph::Graph& graph;
   const plan::Layout& layout;
   std::vector<Duration> transfer_time;
   std::uint64_t seed = 1;
   bool barrier = true;
+  std::vector<plan::NamedOrder> named = {};
 };
 
 // Option -> value, as text: {"ties", "random"}.
@@ -34,15 +39,24 @@ using PolicyOptions = std::map<std::string, std::string>;
 
 struct PolicyOption {
   std::string_view name;
-  std::string_view values;  // valid values, separated by spaces; the first is the default
+  std::string_view values;  // valid values, separated by spaces, the first is the default; empty: any text
   std::string_view help;
 };
+
+// Which of the shared options a policy takes.
+enum class Shared : std::uint8_t { All, Partition, None };
+
+// What the option `file` of a policy names.
+enum class FileKind : std::uint8_t { None, Order, Recorded, Schedule };
 
 struct Policy {
   std::string_view name;
   std::string_view help;  // one line
   std::vector<PolicyOption> options;
-  plan::Order (*make)(const PolicyInput& input, const PolicyOptions& options);
+  plan::Order (*make)(const PolicyInput& input, const PolicyOptions& options);  // null: the file is the whole plan
+  Shared shared = Shared::All;
+  PolicyOptions defaults = {};  // of shared options, where they differ from those of other policies
+  FileKind file = FileKind::None;
 };
 
 // The registry, in the order of `stretto list policies`.
@@ -55,7 +69,7 @@ const Policy& find_policy(std::string_view name);
 // UserError that lists the valid options (or values) for each one that `policy` does not take.
 void check_options(const Policy& policy, const PolicyOptions& options);
 
-// find_policy, check_options, make.
+// find_policy, check_options, make. The policy is not one whose file is the whole plan.
 plan::Order make_order(std::string_view name, const PolicyInput& input, const PolicyOptions& options = {});
 
 }  // namespace stretto::policies

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Workloads that were not profiled, from one that was. Each result is a checked graph again; what it assumes is said here
+// and, by the caller, in the answer.
+//   with_batch      another number of samples: an op's time becomes time x (f + (1 - f) x batch / old batch), f the share
+//                   that does not grow with the batch (kernel launches, small kernels that leave the device idle).
+//                   Operations and memory traffic grow in proportion. Parameters stay.
+//   with_bytes      parameters of ratio x bytes, rounded up to whole bytes and at least 1: what a smaller precision or a
+//                   compression sends. Ops stay.
+//   freeze          parameters whose name matches a pattern are pulled, but have no gradient and are never pushed. A
+//                   backward op is dropped if no remaining gradient depends on it, and it served a frozen one or
+//                   depends on an op that is dropped. Ops that stay keep their times, also where a part of the time
+//                   made a frozen gradient.
+// Patterns: * stands for any text, ? for one character, everything else for itself.
+// Cost: linear in the graph; freeze O(patterns x names + ops + edges).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/graph/graph.hpp"
+
+namespace stretto::graph {
+
+// `batch` > 0, 0 <= fixed_share <= 1.
+Graph with_batch(const Graph& graph, std::int64_t batch, double fixed_share);
+
+// 0 < ratio <= 1.
+Graph with_bytes(const Graph& graph, double ratio);
+
+struct Frozen {
+  Graph graph;
+  std::size_t parameters = 0;              // that are frozen now and were trained before
+  std::size_t dropped_ops = 0;
+  std::vector<std::size_t> idle_patterns;  // indices of patterns that match no parameter
+};
+
+Frozen freeze(const Graph& graph, const std::vector<std::string>& patterns);
+
+bool matches(std::string_view pattern, std::string_view name);
+
+}  // namespace stretto::graph
