@@ -5,6 +5,7 @@
 #include "app/join.hpp"
 #include "app/output.hpp"
 #include "app/shipped.hpp"
+#include "experiment/order_options.hpp"
 #include "experiment/spec.hpp"
 #include "io/import/import.hpp"
 #include "models/placement/placement.hpp"
@@ -36,13 +37,30 @@ std::string entries(const Range& rows, const Help& help) {
   return out;
 }
 
+// Options that the ranking policies share.
+std::string shared_options_text() {
+  std::string out =
+      "\nOptions of every policy that ranks transfers ({tac: {window: 2}}); random and recorded take partition:\n";
+  std::size_t width = 0;
+  for (const config::FieldRecord& r : experiment::order_option_records()) width = std::max(width, r.path.size());
+  for (const config::FieldRecord& r : experiment::order_option_records()) {
+    std::string help = r.help + "; " + r.type;
+    if (!r.range.empty()) help += ", " + r.range;
+    if (!r.fallback.empty()) help += "; default: " + r.fallback;
+    out += entry(r.path, width, help);
+  }
+  return out;
+}
+
 std::string policies_text() {
   return entries(policies::policies(), [](const policies::Policy& p) {
     std::string help(p.help);
     for (const policies::PolicyOption& o : p.options)
-      help += fmt::format("; option {} (one of {}): {}", o.name, o.values, o.help);
+      help += fmt::format("; option {}{}: {}", o.name, o.values.empty() ? "" : fmt::format(" (one of {})", o.values),
+                          o.help);
+    for (const auto& [name, text] : p.defaults) help += fmt::format("; default {}: {}", name, text);
     return help;
-  });
+  }) + shared_options_text();
 }
 
 std::string placements_text() {

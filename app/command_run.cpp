@@ -11,7 +11,10 @@
 #include "app/shipped.hpp"
 #include "experiment/manifest.hpp"
 #include "experiment/runner.hpp"
+#include "io/export/csv.hpp"
+#include "io/export/schedule.hpp"
 #include "io/export/step_trace.hpp"
+#include "io/export/tictac.hpp"
 #include "io/file/file.hpp"
 #include "io/file/sha256.hpp"
 #include "report/json.hpp"
@@ -35,6 +38,44 @@ std::string file_part(const std::string& name) {
   return part;
 }
 
+// Names of files, each used once.
+class FileNames {
+ public:
+  std::string unique(const std::string& base, const std::string& ending) {
+    std::string name = base + ending;
+    for (int n = 2; std::find(names_.begin(), names_.end(), name) != names_.end(); ++n)
+      name = fmt::format("{}_{}{}", base, n, ending);
+    names_.push_back(name);
+    return name;
+  }
+
+ private:
+  std::vector<std::string> names_;
+};
+
+// An order file names whole parameters.
+bool has_order_file(const plan::Plan& plan) {
+  return !plan.order.pull.rank.empty() && plan.layout.transfers.size() + 1 == plan.layout.first.size();
+}
+
+plan::Schedule schedule_of(const experiment::Timeline& t, const analysis::RunResult& result) {
+  const analysis::PolicyResult& r = result.results[t.result];
+  plan::Schedule schedule;
+  schedule.plan = t.plan;
+  schedule.workload = t.setup.graph->name;
+  schedule.found_by = fmt::format("policy {} of experiment {}, stretto {}", t.policy, result.name, version());
+  const analysis::Estimate& e = r.step_time.estimate;
+  schedule.prediction = plan::Prediction{e.mean, e.ci95_low, e.ci95_high, static_cast<std::uint64_t>(r.step_time.n),
+                                         r.lower_bound_s.value};
+  return schedule;
+}
+
+std::string steps_csv(const experiment::Experiment& experiment, const experiment::RunOutput& output) {
+  std::vector<io::StepSeries> series;
+  for (const experiment::Steps& s : output.steps) series.push_back({s.vary, s.policy, s.seconds});
+  return io::write_steps_csv(series, experiment.points.front().spec.runs.warm_up);
+}
+
 void write_files(const RunOptions& options, const experiment::Experiment& experiment,
                  const experiment::RunOutput& output, const std::string& json) {
   namespace fs = std::filesystem;
@@ -42,16 +83,27 @@ void write_files(const RunOptions& options, const experiment::Experiment& experi
   fs::create_directories(options.out, error);
   if (error) throw UserError(fmt::format("cannot make the directory '{}': {}", options.out, error.message()));
   const auto path = [&](const std::string& name) { return (fs::path(options.out) / name).string(); };
-  std::vector<std::string> names;
+  FileNames names;
   for (const experiment::Timeline& t : output.timelines) {
-    const std::string base = "trace_" + file_part(t.policy);
-    std::string name = base + ".json";
-    for (int n = 2; std::find(names.begin(), names.end(), name) != names.end(); ++n)
-      name = fmt::format("{}_{}.json", base, n);
-    names.push_back(name);
+    const std::string part = file_part(t.policy);
+    const graph::Graph& graph = *t.setup.graph;
     file::write_atomic(
-        path(name), io::write_step_trace(*t.setup.graph, t.setup.cluster, t.layout, t.step.compiled, t.step.records));
+        path(names.unique("trace_" + part, ".json")),
+        io::write_step_trace(graph, t.setup.cluster, t.plan.layout, t.step.compiled, t.step.records));
+    file::write_atomic(path(names.unique("schedule_" + part, ".json")),
+                       io::write_schedule(graph, schedule_of(t, output.result)));
+    if (!has_order_file(t.plan)) continue;
+    try {
+      file::write_atomic(path(names.unique("order_" + part, ".txt")),
+                         io::write_tictac_order(graph, t.plan.layout, t.plan.order));
+    } catch (const UserError& refused) {
+      for (Diagnostic d : refused.diagnostics()) {
+        d.severity = Severity::Warning;
+        print_error(render(d));
+      }
+    }
   }
+  file::write_atomic(path("steps.csv"), steps_csv(experiment, output));
   file::write_atomic(path("result.json"), json);
   experiment::Manifest manifest;
   manifest.version = version();
@@ -75,8 +127,9 @@ int run_command(const RunOptions& options) {
   experiment::Options spec_options;
   spec_options.shipped = shipped_configs();
   const experiment::Experiment experiment = experiment::load_experiment(options.file, overrides, spec_options);
+  print_error(render(experiment.warnings));
   experiment::RunOptions run_options;
-  run_options.timelines = !options.out.empty();
+  run_options.details = !options.out.empty();
   experiment::RunOutput output;
   {
     ProgressLine progress(options.quiet);

@@ -75,6 +75,7 @@ int show_command(const ShowOptions& options) {
     return 0;
   }
   const experiment::Experiment experiment = experiment::load_experiment(path, options.set, spec_options);
+  print_error(render(experiment.warnings));
   print(options.effective ? experiment::effective_yaml(experiment) : experiment_text(experiment));
   return 0;
 }

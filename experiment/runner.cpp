@@ -23,7 +23,8 @@ using analysis::PolicyResult;
 std::vector<PolicySpec> with_baselines(const std::vector<PolicySpec>& asked) {
   std::vector<PolicySpec> policies;
   for (const char* name : {"random", "fifo"})
-    if (std::none_of(asked.begin(), asked.end(), [&](const PolicySpec& p) { return p.name == name; }))
+    if (std::none_of(asked.begin(), asked.end(),
+                     [&](const PolicySpec& p) { return p.name == name && p.options.empty(); }))
       policies.push_back({name, {}, {}});
   policies.insert(policies.end(), asked.begin(), asked.end());
   return policies;
@@ -99,7 +100,20 @@ void add_paper_metrics(const Setup& setup, const plan::Layout& layout, const Mea
   result.speedup_limit.value = sum / static_cast<double>(setup.cluster.workers.size());
 }
 
+// Bounds take the profile's op times and the NICs' rates for the best that there are.
+bool faster_than_profile(const training::VariationSpec& variation) {
+  return std::any_of(variation.slow_workers.begin(), variation.slow_workers.end(),
+                     [](const training::SlowWorker& s) { return s.slowdown < 1; }) ||
+         std::any_of(variation.nics.begin(), variation.nics.end(),
+                     [](const training::NicChange& n) { return n.factor > 1; });
+}
+
 void add_bounds(const Setup& setup, const plan::Layout& layout, PolicyResult& result) {
+  if (faster_than_profile(setup.variation)) {
+    for (analysis::Figure* figure : {&result.lower_bound_s, &result.lower_bound_any_layout_s, &result.gap})
+      figure->reason = "noise makes workers or NICs faster than the bounds assume";
+    return;
+  }
   const bool training = setup.training.mode == training::Mode::Training;
   const bounds::Bound bound =
       bounds::step_lower_bound(*setup.graph, setup.cluster, layout, training, setup.training.barrier);
@@ -138,6 +152,12 @@ class Runner {
     for (const Point& point : experiment_.points) run_point(point);
     out_.input_files = experiment_.files;
     for (const std::string& file : workloads_.files()) out_.input_files.push_back(file);
+    for (const Point& point : experiment_.points)
+      for (const PolicySpec& policy : point.spec.policies)
+        for (const PolicyOption& option : policy.options)
+          if (option.key == "file" && std::find(out_.input_files.begin(), out_.input_files.end(), option.text) ==
+                                          out_.input_files.end())
+            out_.input_files.push_back(option.text);
     return std::move(out_);
   }
 
@@ -159,13 +179,12 @@ class Runner {
       measured.push_back(simulate(setup, plans[i], options));
       ++done_;
     }
-    const auto baseline = [&](const char* name) -> const Measured& {
-      for (std::size_t i = 0; i < policies.size(); ++i)
-        if (policies[i].name == name && policies[i].options.empty()) return measured[i];
-      for (std::size_t i = 0; i < policies.size(); ++i)
-        if (policies[i].name == name) return measured[i];
-      STRETTO_ASSERT(false, "no baseline {}", name);
-      return measured.front();
+    const auto gain_over = [&](const char* name, std::size_t i) {
+      const auto b = std::find_if(policies.begin(), policies.end(),
+                                  [&](const PolicySpec& p) { return p.name == name && p.options.empty(); });
+      STRETTO_ASSERT(b != policies.end(), "no baseline {}", name);
+      const auto index = static_cast<std::size_t>(b - policies.begin());
+      return index == i ? analysis::Gain{std::nullopt, "the baseline itself"} : gain(measured[index], measured[i]);
     };
     std::vector<PolicyResult> results;
     for (std::size_t i = 0; i < policies.size(); ++i) {
@@ -177,14 +196,14 @@ class Runner {
         explain_absence(*measured[i].deadlock, r);
       } else {
         fill(setup, policies[i], plans[i], measured[i], options, r);
-        r.gain_over_random = policies[i].name == "random" ? analysis::Gain{std::nullopt, "the baseline itself"}
-                                                          : gain(baseline("random"), measured[i]);
-        r.gain_over_fifo = policies[i].name == "fifo" ? analysis::Gain{std::nullopt, "the baseline itself"}
-                                                      : gain(baseline("fifo"), measured[i]);
+        r.gain_over_random = gain_over("random", i);
+        r.gain_over_fifo = gain_over("fifo", i);
       }
       results.push_back(std::move(r));
-      if (options_.timelines && first_point && !measured[i].deadlock)
-        out_.timelines.push_back({label(policies[i]), setup, plans[i].layout, record_step(setup, plans[i], options)});
+      if (!options_.details) continue;
+      out_.steps.push_back({point.vary, label(policies[i]), measured[i].steps});
+      if (first_point && !measured[i].deadlock)
+        out_.timelines.push_back({label(policies[i]), i, setup, plans[i], record_step(setup, plans[i], options)});
     }
     for (PolicyResult& r : results) r.verdict = analysis::verdict(r, results);
     for (PolicyResult& r : results) out_.result.results.push_back(std::move(r));
@@ -254,6 +273,7 @@ class Runner {
     if (free) list.push_back("messages cost the servers no CPU time");
     if (setup.cluster.servers[0].update_rate.is_unlimited()) list.push_back("updates take no time");
     list.push_back("server hosts and worker hosts are apart");
+    list.insert(list.end(), setup.assumptions.begin(), setup.assumptions.end());
     return list;
   }
 

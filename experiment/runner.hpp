@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/result.hpp"
@@ -16,25 +17,34 @@ namespace stretto::experiment {
 // Called before each policy of each point: done of total, and what is next. May be empty.
 using Progress = std::function<void(std::size_t done, std::size_t total, const std::string& what)>;
 
-// One step to draw, of the first point only.
+// A plan that was run and one step of it to draw, of the first point only.
 struct Timeline {
   std::string policy;
+  std::size_t result = 0;  // its index in the result's results
   Setup setup;
-  plan::Layout layout;
+  plan::Plan plan;
   StepRecords step;
+};
+
+// Measured steps of one policy at one point; empty for a deadlock.
+struct Steps {
+  std::vector<std::pair<std::string, std::string>> vary;
+  std::string policy;
+  std::vector<std::vector<double>> seconds;  // per replication
 };
 
 struct RunOutput {
   analysis::RunResult result;
   std::vector<std::string> input_files;  // everything that was read, YAML files first
   std::vector<Timeline> timelines;       // if asked for, one per policy
+  std::vector<Steps> steps;              // if asked for, one per result
 };
 
 struct RunOptions {
-  bool timelines = false;
+  bool details = false;  // timelines and steps
 };
 
-// random and fifo always run, first, since they are the baselines. Throws UserError with places; a deadlock is a result.
+// random and fifo without options always run, first where they are not asked for, since they are the baselines. Throws UserError with places; a deadlock is a result.
 RunOutput run(const Experiment& experiment, const RunOptions& options, const Progress& progress);
 
 }  // namespace stretto::experiment

@@ -110,8 +110,8 @@ void freeze(const WorkloadSpec& spec, GraphPointer& graph, std::vector<std::stri
   }
   if (!wrong.empty()) throw UserError(std::move(wrong));
   assumptions.push_back(fmt::format(
-      "{} frozen variables are pulled, not pushed; {} backward ops that serve only them are left out, the others keep "
-      "their times",
+      "frozen variables ({}) are pulled, not pushed; backward ops that serve nothing else ({}) are left out, the others "
+      "keep their times",
       frozen.parameters, frozen.dropped_ops));
   graph = std::make_shared<const graph::Graph>(std::move(frozen.graph));
 }
@@ -133,7 +133,7 @@ void compress(const TransfersSpec& spec, GraphPointer& graph, cluster::Cluster& 
     graph = std::make_shared<const graph::Graph>(graph::with_bytes(*graph, ratio));
     for (cluster::Server& server : cluster.servers) server.update_rate = server.update_rate.scaled(ratio);
     assumptions.push_back(fmt::format(
-        "variables and gradients are sent as {:g} of their bytes, both ways; bytes below are those sent", ratio));
+        "variables and gradients are sent as {:g} of their bytes, both ways; bytes in this answer are those sent", ratio));
   }
   if (spec.encode_ps == 0 && spec.decode_ps == 0) return;
   const auto slow = [&](auto& hosts) {

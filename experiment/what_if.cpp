@@ -7,6 +7,8 @@
 #include <functional>
 #include <string>
 
+#include "schedulers/policies/registry.hpp"
+
 namespace stretto::experiment {
 
 namespace {
@@ -24,7 +26,8 @@ bool has_limited_nic(const auto& hosts) {
                      [](const auto& host) { return !host.nic.up.is_unlimited() || !host.nic.down.is_unlimited(); });
 }
 
-std::vector<Change> changes(const Setup& setup) {
+// `own_layout`: the policy brings its layout, so that placements change nothing.
+std::vector<Change> changes(const Setup& setup, bool own_layout) {
   std::vector<Change> list;
   const auto faster_nics = [](auto& hosts) {
     for (auto& host : hosts) host.nic = {host.nic.up.scaled(2), host.nic.down.scaled(2)};
@@ -33,13 +36,13 @@ std::vector<Change> changes(const Setup& setup) {
     list.push_back({"worker NICs 2x faster", ChangeKind::Hardware, [=](Setup& s) { faster_nics(s.cluster.workers); }});
   if (has_limited_nic(setup.cluster.servers))
     list.push_back({"server NICs 2x faster", ChangeKind::Hardware, [=](Setup& s) { faster_nics(s.cluster.servers); }});
-  if (setup.placement != "by_name")
+  if (setup.placement != "by_name" && !own_layout)
     list.push_back({"one more server", ChangeKind::Hardware, [](Setup& s) {
                       s.cluster.servers.push_back(s.cluster.servers.back());
                       s.cluster.servers.back().name = fmt::format("server {}", s.cluster.servers.size() - 1);
                       place(s);
                     }});
-  if (setup.placement != "partitioned" && setup.cluster.servers.size() > 1)
+  if (setup.placement != "partitioned" && setup.cluster.servers.size() > 1 && !own_layout)
     list.push_back({"variables cut over the servers (placement: partitioned)", ChangeKind::Layout, [](Setup& s) {
                       s.placement = "partitioned";
                       s.placement_options = {};
@@ -68,7 +71,8 @@ std::vector<analysis::WhatIf> what_if(const Setup& setup, const PolicySpec& poli
   few.iterations = std::min<std::uint32_t>(options.iterations, few.warm_up + 4);
   few.min_replications = few.max_replications = std::min<std::uint32_t>(options.max_replications, 4);
   std::vector<analysis::WhatIf> result;
-  for (const Change& change : changes(setup)) {
+  const bool own_layout = policies::find_policy(policy.name).file == policies::FileKind::Schedule;
+  for (const Change& change : changes(setup, own_layout)) {
     Setup changed = setup;
     change.apply(changed);
     const Measured m = simulate(changed, make_plan(changed, policy, options.seed), few);
