@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// Searches over orders: exact search against enumeration, proofs on random graphs, and what no search may do (get worse
+// than its start, depend on threads or on interruptions).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+
+#include "schedulers/search/forward.hpp"
+#include "schedulers/search/moves.hpp"
+#include "schedulers/search/search.hpp"
+#include "tests/support/random_graph.hpp"
+
+namespace stretto::search {
+namespace {
+
+using Order = std::vector<std::uint32_t>;
+
+std::uint64_t trials(std::uint64_t quick) { return std::getenv("STRETTO_SOAK") != nullptr ? quick * 50 : quick; }
+
+bounds::ForwardProblem random_problem(RandomStream& random, std::size_t transfers, std::size_t ops) {
+  test::RandomGraphSpec spec;
+  spec.shape = test::kShapes[random.below(test::kShapes.size())];
+  spec.ops = ops;
+  spec.parameters = transfers;
+  const graph::Graph g = test::random_graph(spec, random());
+  std::vector<Duration> times;
+  for (const graph::Parameter& p : g.parameters)
+    times.push_back(Duration::ns(p.bytes.count() * static_cast<std::int64_t>(50 + random.below(300))));
+  return bounds::forward_problem(g, times);
+}
+
+Duration enumerated(const bounds::ForwardProblem& problem) {
+  Order order(problem.transfer.size());
+  std::iota(order.begin(), order.end(), 0U);
+  Duration best = kAbove;
+  do best = std::min(best, bounds::makespan(problem, order));
+  while (std::next_permutation(order.begin(), order.end()));
+  return best;
+}
+
+bool is_permutation_of_all(Order order) {
+  std::sort(order.begin(), order.end());
+  for (std::uint32_t i = 0; i < order.size(); ++i)
+    if (order[i] != i) return false;
+  return true;
+}
+
+void check(const bounds::ForwardProblem& problem, const ForwardResult& result) {
+  ASSERT_EQ(result.order.size(), problem.transfer.size());
+  EXPECT_TRUE(is_permutation_of_all(result.order));
+  EXPECT_EQ(bounds::makespan(problem, result.order), result.cost);
+  EXPECT_LE(result.bound, result.cost);
+  EXPECT_GE(result.bound, bounds::tail_bound(problem));
+}
+
+TEST(BestFirst, IsEnumeration) {
+  RandomStream random(1, "search/enumeration");
+  for (std::uint64_t trial = 0; trial < trials(400); ++trial) {
+    SCOPED_TRACE(trial);
+    const auto problem = random_problem(random, 1 + random.below(7), 1 + random.below(9));
+    const Duration optimum = enumerated(problem);
+    const ForwardResult exact = best_first(problem, 100'000);
+    check(problem, exact);
+    EXPECT_TRUE(exact.proven);
+    EXPECT_EQ(exact.cost, optimum);
+    const ForwardResult cut = best_first(problem, 1);
+    check(problem, cut);
+    EXPECT_LE(cut.bound, optimum);
+    const ForwardResult wide = beam(problem, 4);
+    check(problem, wide);
+    EXPECT_LE(wide.bound, optimum);
+    EXPECT_GE(wide.cost, optimum);
+  }
+}
+
+TEST(BestFirst, ProvesRandomGraphsOfUpToFortyTransfers) {
+  RandomStream random(1, "search/forty");
+  for (std::uint64_t trial = 0; trial < trials(200); ++trial) {
+    SCOPED_TRACE(trial);
+    const auto problem = random_problem(random, 5 + random.below(36), 5 + random.below(56));
+    const ForwardResult exact = best_first(problem, 50'000);
+    check(problem, exact);
+    EXPECT_TRUE(exact.proven) << problem.transfer.size() << " transfers, " << exact.states << " states";
+  }
+}
+
+// The forward problem as the search sees an engine.
+class Closed : public Evaluator {
+ public:
+  explicit Closed(const bounds::ForwardProblem& problem) : problem_(problem) {}
+  Duration evaluate(const plan::Order& order, Duration stop_above) override {
+    Order list(order.pull.rank.size());
+    for (std::uint32_t t = 0; t < list.size(); ++t) list[order.pull.rank[t]] = t;
+    const Duration cost = bounds::makespan(problem_, list);
+    return cost <= stop_above ? cost : kAbove;
+  }
+  std::unique_ptr<Evaluator> clone() const override { return std::make_unique<Closed>(problem_); }
+
+ private:
+  const bounds::ForwardProblem& problem_;
+};
+
+plan::Layout layout_of(std::size_t transfers) {
+  plan::Layout layout;
+  layout.first.push_back(0);
+  for (std::size_t t = 0; t < transfers; ++t) {
+    layout.transfers.push_back({graph::ParameterId(t), 0, Bytes(4), 0});
+    layout.first.push_back(static_cast<std::uint32_t>(t + 1));
+  }
+  return layout;
+}
+
+struct Fixture {
+  bounds::ForwardProblem forward;
+  Closed evaluator;
+  plan::Layout layout;
+  Problem problem;
+
+  Fixture(RandomStream& random, std::size_t transfers)
+      : forward(random_problem(random, transfers, transfers + 5)), evaluator(forward), layout(layout_of(transfers)) {
+    problem.evaluator = &evaluator;
+    problem.layout = &layout;
+    for (int s = 0; s < 2; ++s) {
+      plan::Order order;
+      order.pull.discipline = plan::Discipline::Strict;
+      order.pull.rank = random_permutation(transfers, random);
+      problem.starts.push_back({fmt::format("start {}", s), order});
+    }
+  }
+};
+
+bool same(const State& a, const State& b) {
+  return a.cost == b.cost && a.best.pull.rank == b.best.pull.rank && a.evaluations == b.evaluations &&
+         a.found_by == b.found_by && a.done == b.done;
+}
+
+TEST(Search, NeverWorseThanItsStartsNorBetterThanTheBound) {
+  RandomStream random(1, "search/never worse");
+  std::uint64_t improved = 0;
+  for (std::uint64_t trial = 0; trial < trials(60); ++trial) {
+    SCOPED_TRACE(trial);
+    Fixture f(random, 3 + random.below(20));
+    for (const char* method : {"local", "annealing"}) {
+      Options options;
+      options.methods = {method};
+      options.evaluations = 600;
+      const State state = search(f.problem, options);
+      ASSERT_TRUE(state.done);
+      EXPECT_LE(state.evaluations, options.evaluations);
+      const Duration start = *std::min_element(state.starts.begin(), state.starts.end());
+      EXPECT_LE(state.cost, start);
+      EXPECT_EQ(f.evaluator.evaluate(state.best, kAbove), state.cost);
+      EXPECT_GE(state.cost, best_first(f.forward, 50'000).bound);
+      improved += state.cost < start;
+    }
+  }
+  EXPECT_GT(improved, trials(60) / 2);
+}
+
+TEST(Search, ThreadsAndInterruptionsChangeNothing) {
+  RandomStream random(1, "search/threads");
+  for (std::uint64_t trial = 0; trial < trials(12); ++trial) {
+    SCOPED_TRACE(trial);
+    Fixture f(random, 12 + random.below(20));
+    Options options;
+    options.methods = {"local", "annealing"};
+    options.evaluations = 3'000;
+    options.seed = trial;
+    const State whole = search(f.problem, options);
+    options.threads = 3;
+    EXPECT_TRUE(same(search(f.problem, options), whole));
+    State parts;
+    std::uint64_t rounds = 0;
+    while (!parts.done) {
+      std::uint64_t until = ++rounds;
+      options.after_round = [&](const State&) { return --until > 0; };
+      parts = search(f.problem, options, std::move(parts));
+    }
+    EXPECT_GT(rounds, 3U);
+    EXPECT_TRUE(same(parts, whole));
+    options.after_round = nullptr;
+    options.seed = trial + 1'000;
+    EXPECT_FALSE(search(f.problem, options).best.pull.rank == whole.best.pull.rank && trial == 0);
+  }
+}
+
+TEST(Search, EndsAtTheBound) {
+  RandomStream random(1, "search/bound");
+  for (std::uint64_t trial = 0; trial < trials(40); ++trial) {
+    SCOPED_TRACE(trial);
+    Fixture f(random, 3 + random.below(20));
+    Relaxation relaxation;
+    relaxation.pulls = f.forward;
+    relaxation.pull.resize(f.layout.transfers.size());
+    std::iota(relaxation.pull.begin(), relaxation.pull.end(), 0U);
+    f.problem.relaxation = &relaxation;
+    f.problem.bound = bounds::load_bound(f.forward);
+    const State state = search(f.problem, {});
+    EXPECT_TRUE(is_optimal(f.problem, state));
+    EXPECT_LT(state.evaluations, 20U);
+    EXPECT_EQ(state.cost, best_first(f.forward, 100'000).cost);
+  }
+}
+
+TEST(Moves, KeepPermutationsAndUnrankedTransfers) {
+  RandomStream random(1, "search/moves");
+  plan::Order order;
+  order.pull.discipline = plan::Discipline::Strict;
+  order.pull.rank = {7, plan::kUnranked, 7, 2, 90};
+  order.push.discipline = plan::Discipline::Credit;
+  order.push.rank = {5, 4, 3, plan::kUnranked, plan::kUnranked};
+  make_dense(order);
+  EXPECT_EQ(order.pull.rank, (Order{1, plan::kUnranked, 2, 0, 3}));
+  EXPECT_EQ(order.push.rank, (Order{2, 1, 0, plan::kUnranked, plan::kUnranked}));
+  const std::vector<Wait> waits{{false, 4, Duration::us(3)}, {true, 0, Duration::us(1)}};
+  std::size_t first = 0;
+  for (int i = 0; i < 2'000; ++i) {
+    ASSERT_TRUE(change(order, waits, random));
+    for (const plan::DirectionOrder* d : {&order.pull, &order.push}) {
+      Order ranks;
+      for (const std::uint32_t rank : d->rank)
+        if (rank != plan::kUnranked) ranks.push_back(rank);
+      ASSERT_TRUE(is_permutation_of_all(ranks));
+    }
+    ASSERT_EQ(order.pull.rank[1], plan::kUnranked);
+    ASSERT_EQ(order.push.rank[3], plan::kUnranked);
+    first += order.pull.rank[4] == 0;
+  }
+  EXPECT_GT(first, 800U);  // the transfer that is waited for is drawn to the front
+  plan::Order nothing;
+  EXPECT_FALSE(change(nothing, {}, random));
+}
+
+}  // namespace
+}  // namespace stretto::search
