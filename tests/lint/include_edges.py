@@ -85,7 +85,8 @@ def check(root, table=None):
             if not match:
                 continue
             place, header = f'{name}:{number}', match.group(1) or match.group(2)
-            if match.group(1):
+            rules = [places for pattern, places in external.items() if fnmatch.fnmatchcase(header, pattern)]
+            if match.group(1) and not rules:
                 target = directory_of(header, edges)
                 written = header.replace('.pb.h', '.proto')  # protoc makes the former from the latter
                 if target is None or written not in known:
@@ -95,8 +96,8 @@ def check(root, table=None):
                 if target not in (source, 'sim/base') and target not in allowed[source]:
                     findings.append(f'{place}: {source} may not include {target} ("{header}")')
                 continue
-            for pattern, directories in external.items():
-                if fnmatch.fnmatchcase(header, pattern) and source not in directories:
+            for directories in rules:
+                if source not in directories:
                     where = ', '.join(d for d in directories if d != '-') or 'nowhere'
                     findings.append(f'{place}: <{header}> may be included in {where} only')
     cycle = find_cycle(used)
