@@ -122,6 +122,7 @@ class Cluster:
         for task in self.workers:
             task.send({'kind': 'policy', 'bundle': value, 'index': index})
         everyone('initialised')
+        self.say(f'{policy.name}: measuring {bundle.steps} steps after {bundle.warm_up}')
         go(self.workers)
         everyone('warm')
         load = machine.Load([task.pid for task in self._tasks])

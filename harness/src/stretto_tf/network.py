@@ -65,8 +65,8 @@ def connect(switch: int, tasks: list[tuple[int, int | None]]) -> tuple[list[str]
     for i, (pid, rate) in enumerate(tasks):
         address = f'{_SUBNET}.{i + 1}'
         addresses.append(f'{address}:{PORT}')
-        _inside(switch, f'ip link add name nic{i} type veth peer name eth0 netns {pid}', f'ip link set nic{i} master br0 up',
-                _shape(f'nic{i}', rate))
+        _inside(switch, f'ip link add name nic{i} type veth peer name eth0 netns {pid}',
+                f'ip link set nic{i} master br0 up', _shape(f'nic{i}', rate))
         _inside(pid, 'ip link set lo up', f'ip addr add {address}/24 dev eth0', 'ip link set eth0 up',
                 _shape('eth0', rate))
         try:

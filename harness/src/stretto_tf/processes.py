@@ -2,8 +2,8 @@
 """Child processes that cannot outlive their run.
 
 Every task dies with the process that started it (the kernel kills it, PR_SET_PDEATHSIG), also after kill -9. Should one
-survive all the same, its environment carries a mark with the run's process id and start time, by which the next run finds
-it. Network namespaces are held by the tasks alone and have no name, so that the kernel removes them, with their links,
+survive all the same, its environment carries a mark with the run's process id and start time, by which the next run
+finds it. Network namespaces are held by the tasks alone and have no name, so that the kernel removes them, with their links,
 when the tasks end. Only the folder of logs can be left behind; its name carries the mark as well.
 """
 import collections
@@ -144,7 +144,10 @@ class Task:
         except BlockingIOError:
             return True
         *lines, self._partial = (self._partial + data).split(b'\n')
-        self._answers.extend(json.loads(line) for line in lines)
+        try:
+            self._answers.extend(json.loads(line) for line in lines)
+        except ValueError:
+            raise self.failure('said what is no answer') from None
         return bool(data)
 
     def next(self) -> dict[str, Any] | None:
