@@ -65,6 +65,8 @@ class TurnQueue {
     ++next_;
     return true;
   }
+  // The message that is next is skipped.
+  void pass() { ++next_; }
   std::uint64_t next() const { return next_; }
   std::uint32_t first() const { return items_.front().activity; }
   bool empty() const { return items_.empty(); }

@@ -36,7 +36,7 @@ std::vector<Blocked> Simulation::blocked(std::size_t limit) const {
     if (done_[a] >= iterations_ || open_[2 * a + (done_[a] & 1U)] == 0) continue;
     add(a, Blocked::Wait::Predecessors);
     Blocked& b = all.back();
-    b.need = b.iteration == 0 ? program_->same_iteration[a] : program_->predecessors[a];
+    b.need = program_->need(a, b.iteration);
     b.have = b.need - open_[2 * a + (b.iteration & 1U)];
   }
   std::sort(all.begin(), all.end(), [](const Blocked& a, const Blocked& b) { return a.activity < b.activity; });
@@ -47,7 +47,7 @@ std::vector<Blocked> Simulation::blocked(std::size_t limit) const {
     for (std::uint32_t e = program_->activities[from].first_edge; e < program_->activities[from + 1].first_edge; ++e) {
       const std::uint32_t to = entry[program_->edges[e].to()];
       if (to != kNotBlocked && all[to].wait == Blocked::Wait::Predecessors &&
-          done_[from] + program_->edges[e].distance() <= all[to].iteration)
+          done_[from] + program_->distance(program_->edges[e]) <= all[to].iteration)
         waits.emplace_back(to, from);
     }
   for (std::uint32_t a = 0; a < n && !order_->ranked.empty() && !order_->discipline.empty(); ++a) {

@@ -48,6 +48,11 @@ ActivityId ProgramBuilder::add_delay(Duration duration) { return add(Kind::Delay
 
 ActivityId ProgramBuilder::add_join(std::uint32_t need) { return add(Kind::Join, 0, need); }
 
+ActivityId ProgramBuilder::add_gate(std::uint32_t lag) {
+  STRETTO_ASSERT(lag >= 1, "gate of lag {}", lag);
+  return add(Kind::Join, lag - 1, 0);
+}
+
 void ProgramBuilder::add_edge(ActivityId from, ActivityId to, std::uint32_t distance) {
   const std::size_t n = program_.activities.size();
   STRETTO_ASSERT(from.index() < n && to.index() < n && distance <= 1, "edge {} -> {} of distance {} among {}",
@@ -60,6 +65,20 @@ void ProgramBuilder::add_marker(ActivityId activity) {
   STRETTO_ASSERT(activity.index() < program_.activities.size(), "marker {}", activity.index());
   program_.activities[activity.index()].marker = true;
   program_.markers.push_back(activity);
+}
+
+std::uint32_t ProgramBuilder::add_skip(ActivityId first, ActivityId watched) {
+  STRETTO_ASSERT(watched.index() < program_.activities.size(), "activity {} is watched", watched.index());
+  const auto group = static_cast<std::uint32_t>(program_.skips.size());
+  program_.skips.push_back({first.index(), watched.index()});
+  skip_with(group, first);
+  return group;
+}
+
+void ProgramBuilder::skip_with(std::uint32_t group, ActivityId activity) {
+  STRETTO_ASSERT(activity.index() < program_.activities.size(), "activity {} is skipped", activity.index());
+  if (program_.skip_of.size() <= activity.index()) program_.skip_of.resize(activity.index() + 1, StepProgram::kNoSkip);
+  program_.skip_of[activity.index()] = group;
 }
 
 void ProgramBuilder::reserve(std::size_t activities, std::size_t edges) {
@@ -88,8 +107,11 @@ StepProgram ProgramBuilder::finish() {
   for (std::size_t a = n; a > 1; --a) p.activities[a - 1].first_edge = p.activities[a - 2].first_edge;
   if (n > 0) p.activities[0].first_edge = 0;
   p.activities.push_back(sentinel);
+  if (!p.skips.empty()) p.skip_of.resize(n, StepProgram::kNoSkip);
   for (std::size_t a = 0; a < n; ++a) {
-    if (p.activities[a].kind != Kind::Join || p.activities[a].amount == 0) continue;
+    if (p.activities[a].kind != Kind::Join) continue;
+    STRETTO_ASSERT(p.activities[a].where == 0 || p.same_iteration[a] == 0, "gate {} waits for its own iteration", a);
+    if (p.activities[a].amount == 0) continue;
     const auto need = static_cast<std::uint32_t>(p.activities[a].amount);
     STRETTO_ASSERT(need <= p.predecessors[a], "join {} needs {} of {}", a, need, p.predecessors[a]);
     STRETTO_ASSERT(p.same_iteration[a] == p.predecessors[a] || need == p.predecessors[a],

@@ -7,9 +7,13 @@
 //   Message  crosses a channel with a number of bytes
 //   Delay    lasts a duration, occupies nothing
 //   Join     lasts nothing; done when `need` of its predecessors are; later arrivals of the iteration are counted only
+//   Gate     a Join of all its predecessors that runs ahead of them: instance i waits for their instances i - lag
 // An edge a -> b of distance d (0 or 1) says: b of iteration i + d waits for a of iteration i. Edges of distance 1 into
 // iteration 0 are satisfied from the start. Instances of one activity run in the order of iterations. An activity may
 // run ahead of its successors; what comes more than one iteration early costs O(log) and memory for each such arrival.
+// Skipping: a group of activities watches one more. If that one has finished an iteration by the time the group's first
+// activity is ready in it, the group skips it: its instances take no time and no resource, tell no observer and pass
+// their turn. What members wait for in an iteration must come after the first.
 //
 // Flat arrays, 32-bit indices: 16 bytes per activity, 4 per edge, 8 for the counts of predecessors.
 #pragma once
@@ -33,7 +37,7 @@ enum class Kind : std::uint8_t { Compute, Message, Delay, Join };
 
 struct Activity {
   std::int64_t amount = 0;       // Compute, Delay: ps; Message: bytes; Join: need
-  std::uint32_t where : 29 = 0;  // Compute: pool; Message: channel
+  std::uint32_t where : 29 = 0;  // Compute: pool; Message: channel; Join: lag - 1 of a gate
   Kind kind : 2 = Kind::Join;
   bool marker : 1 = false;  // its completion times are kept
   std::uint32_t first_edge = 0;
@@ -58,6 +62,12 @@ struct PoolSpec {
 
 enum class NetworkModel : std::uint8_t { Fluid, Fifo };
 
+// Activities that are skipped together.
+struct SkipGroup {
+  std::uint32_t first = 0;
+  std::uint32_t watched = 0;
+};
+
 struct StepProgram {
   std::vector<Activity> activities;  // plus one sentinel that ends the edges of the last
   std::vector<Edge> edges;
@@ -69,8 +79,24 @@ struct StepProgram {
   NetworkModel network_model = NetworkModel::Fluid;
   Bytes chunk;                      // NetworkModel::Fifo
   std::vector<ActivityId> markers;  // activities whose completion times are kept
+  std::vector<SkipGroup> skips;
+  std::vector<std::uint32_t> skip_of;  // per activity: its group or kNoSkip; empty without groups
+
+  static constexpr std::uint32_t kNoSkip = 0xFFFFFFFFU;
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(same_iteration.size()); }
+  // Distance of an edge with regard to the lag of gates.
+  std::uint32_t distance(Edge edge) const {
+    if (edge.distance() == 0) return 0;
+    const Activity& to = activities[edge.to()];
+    return to.kind == Kind::Join ? to.where + 1 : 1;
+  }
+  // How many predecessors the instance waits for.
+  std::uint32_t need(std::uint32_t activity, std::uint32_t iteration) const {
+    const Activity& a = activities[activity];
+    const std::uint32_t lag = a.kind == Kind::Join ? a.where : 0;
+    return iteration <= lag ? same_iteration[activity] : predecessors[activity];
+  }
 };
 
 // Collects activities and edges in any order, then sorts the edges by origin (stable).
@@ -86,8 +112,13 @@ class ProgramBuilder {
   ActivityId add_delay(Duration duration);
   // need = 0: all predecessors.
   ActivityId add_join(std::uint32_t need = 0);
+  // Takes edges of distance 1 only, which then have distance `lag` (>= 1).
+  ActivityId add_gate(std::uint32_t lag);
   void add_edge(ActivityId from, ActivityId to, std::uint32_t distance = 0);
   void add_marker(ActivityId activity);
+  // A group of one, then more members.
+  std::uint32_t add_skip(ActivityId first, ActivityId watched);
+  void skip_with(std::uint32_t group, ActivityId activity);
   void reserve(std::size_t activities, std::size_t edges);
 
   // Leaves the builder empty. Asserts that all ids exist and that no join needs more than it has.

@@ -78,15 +78,16 @@ void Simulation::reset(const OrderTable& order, std::uint32_t iterations, const 
   completed_.clear();
   completed_head_ = 0;
   early_.clear();
-  late_arrivals_ = finished_ = services_ = 0;
+  late_arrivals_ = finished_ = services_ = passes_ = 0;
   batches_ = batch_ = 0;
+  skipped_.assign(program_->skips.size(), 0);
   for (std::size_t k = 0; variation != nullptr && k < variation->links.size(); ++k)
     queue_.push(variation->links[k].at, Phase::Begin, kLinkChange, static_cast<std::uint32_t>(k));
   const std::uint32_t n = program_->size();
   open_.resize(2 * static_cast<std::size_t>(n));
   for (std::uint32_t a = 0; a < n; ++a) {
-    open_[2 * a] = program_->same_iteration[a];
-    open_[2 * a + 1] = program_->predecessors[a];
+    open_[2 * a] = program_->need(a, 0);
+    open_[2 * a + 1] = program_->need(a, 1);
   }
   for (std::uint32_t a = 0; a < n; ++a)
     if (open_[2 * a] == 0) ready(a);
@@ -107,6 +108,11 @@ std::int64_t Simulation::bytes_carried(network::LinkId link) const {
 void Simulation::ready(std::uint32_t a) {
   const Activity& activity = program_->activities[a];
   if (observer_ != nullptr) records_[a].ready = records_[a].begin = now_;
+  if (!program_->skip_of.empty() && skips(a)) {
+    if (activity.kind == Kind::Message) pass_turn(a);
+    completed_.push_back(a);
+    return;
+  }
   switch (activity.kind) {
     case Kind::Compute: {
       resource::Job job;
@@ -142,6 +148,26 @@ void Simulation::ready(std::uint32_t a) {
   }
 }
 
+bool Simulation::skips(std::uint32_t a) {
+  const std::uint32_t group = program_->skip_of[a];
+  if (group == StepProgram::kNoSkip) return false;
+  const SkipGroup& g = program_->skips[group];
+  if (g.first == a) skipped_[group] = done_[g.watched] > done_[a] ? 1 : 0;
+  return skipped_[group] != 0;
+}
+
+// A skipped message leaves its place in the order to the next one.
+void Simulation::pass_turn(std::uint32_t a) {
+  const std::uint32_t c = program_->activities[a].where;
+  if (order_->discipline.empty() || order_->rank.empty() || order_->rank[a] == kPassFreely) return;
+  const HandOver rule = order_->discipline[c];
+  if (rule == HandOver::Strict || rule == HandOver::ChainWindow) channels_[c].turns.pass();
+  if (rule == HandOver::Window || rule == HandOver::ChainWindow) {
+    const std::uint32_t held = channels_[c].window.arrived(order_->rank[a]);
+    STRETTO_ASSERT(held == channel::WindowState::kNobody, "activity {} waits behind a skipped one", held);
+  }
+}
+
 // A predecessor of `iteration` has ended; true if it was the last one.
 bool Simulation::token(std::uint32_t a, std::uint32_t iteration) {
   const std::uint32_t current = done_[a];
@@ -162,7 +188,9 @@ bool Simulation::token(std::uint32_t a, std::uint32_t iteration) {
 void Simulation::complete(std::uint32_t a) {
   const std::uint32_t iteration = done_[a]++;
   ++finished_;
-  if (observer_ != nullptr) {
+  const bool skip =
+      !program_->skip_of.empty() && program_->skip_of[a] != StepProgram::kNoSkip && skipped_[program_->skip_of[a]] != 0;
+  if (observer_ != nullptr && !skip) {
     ActivityRecord& r = records_[a];
     r.activity = a;
     r.iteration = iteration;
@@ -175,11 +203,12 @@ void Simulation::complete(std::uint32_t a) {
          m != marker_of_.end() && m->first == a; ++m) {
       marker_times_[m->second].push_back(now_);
       ++marker_passes_[iteration];
+      ++passes_;
     }
   }
   // The slot of this iteration now serves the one after next.
   std::uint32_t& open = open_[2 * a + (iteration & 1U)];
-  open = program_->predecessors[a];
+  open = program_->need(a, iteration + 2);
   if (!early_.empty()) {
     if (const auto early = early_.find({a, iteration + 2}); early != early_.end()) {
       const std::uint32_t counted = std::min(open, early->second);
@@ -188,13 +217,15 @@ void Simulation::complete(std::uint32_t a) {
       early_.erase(early);
     }
   }
+  const std::uint64_t late = late_arrivals_;
   const std::uint32_t end = program_->activities[a + 1].first_edge;
   for (std::uint32_t e = program_->activities[a].first_edge; e < end; ++e) {
     const Edge edge = program_->edges[e];
     const std::uint32_t b = edge.to();
-    const std::uint32_t at = iteration + edge.distance();
+    const std::uint32_t at = iteration + program_->distance(edge);
     if (at < iterations_ && token(b, at) && b != a && done_[b] == at) ready(b);
   }
+  if (skip) late_arrivals_ = late;
   // What came early for the next iteration may be all that it waits for.
   const std::uint32_t next = iteration + 1;
   if (next < iterations_ && open_[2 * a + (next & 1U)] == 0) ready(a);
@@ -550,6 +581,14 @@ Status Simulation::run_until(std::uint32_t count, Time last) {
     if (next > last) return Status::Stopped;
     instant();
   }
+  return Status::Reached;
+}
+
+Status Simulation::run_until_total(std::uint64_t total) {
+  STRETTO_ASSERT(total <= std::uint64_t{iterations_} * marker_times_.size(), "{} passes of {} markers in {} iterations",
+                 total, marker_times_.size(), iterations_);
+  while (passes_ < total)
+    if (!instant()) return Status::Deadlock;
   return Status::Reached;
 }
 

@@ -65,6 +65,8 @@ class Simulation {
   // start if no choice so far would have been another, where a batch of messages that still waits for its wire counts
   // as not chosen yet. O(waiting messages).
   void reorder(const OrderTable& order);
+  // Runs until all markers together have been passed `total` times.
+  Status run_until_total(std::uint64_t total);
   // Runs until nothing is left to happen; Deadlock if an activity has not run in every iteration.
   Status run();
 
@@ -74,7 +76,10 @@ class Simulation {
   // Sum of the durations of the jobs that pool p has started.
   Duration busy_time(PoolId pool) const { return pools_[pool.index()].busy_time; }
   std::int64_t bytes_carried(network::LinkId link) const;
+  // Arrivals at joins that were done already; those of skipped activities not counted.
   std::uint64_t late_arrivals() const { return late_arrivals_; }
+  // Instances of the activity that have ended, skipped ones included.
+  std::uint32_t done(ActivityId activity) const { return done_[activity.index()]; }
   std::uint64_t finished() const { return finished_; }
   // Why a deadlocked simulation cannot go on: at most `limit` entries, those nearest to a cause first (cycles, then
   // what waits for them). O(activities + edges).
@@ -92,6 +97,8 @@ class Simulation {
   void submit_service(const channel::Service& service, std::uint32_t activity, EventKind end);
   void dispatch();
   void message_ready(std::uint32_t activity);
+  bool skips(std::uint32_t activity);
+  void pass_turn(std::uint32_t activity);
   bool may_go(const channel::ChannelState& state, channel::HandOver rule) const;
   void queue_turn(std::uint32_t channel, std::uint64_t key, std::uint32_t activity);
   void ask_for_turn(std::uint32_t channel);
@@ -135,6 +142,8 @@ class Simulation {
   std::size_t completed_head_ = 0;
   std::vector<std::uint32_t> tokens_;
   std::uint64_t late_arrivals_ = 0;
+  std::uint64_t passes_ = 0;           // of all markers
+  std::vector<std::uint8_t> skipped_;  // per group: its current iteration is skipped
   std::uint64_t finished_ = 0;
   std::uint64_t services_ = 0;  // asked for so far
   std::uint32_t batches_ = 0;

@@ -211,6 +211,99 @@ TEST(Join, ArrivalsOfOneInstantBeyondTheNeedAreLate) {
   EXPECT_EQ(s.late_arrivals(), 1U);
 }
 
+// Two runners of 1 us and 3 us a lap; the gate lets none start lap i before both have ended lap i - lag.
+std::vector<std::vector<Time>> laps(std::uint32_t lag, std::uint32_t iterations) {
+  ProgramBuilder b;
+  const ActivityId gate = b.add_gate(lag);
+  for (const std::int64_t time : {1, 3}) {
+    const ActivityId start = b.add_join(), lap = b.add_delay(Duration::us(time));
+    b.add_edge(gate, start);
+    b.add_edge(lap, start, 1);
+    b.add_edge(start, lap);
+    b.add_edge(lap, gate, 1);
+    b.add_marker(lap);
+  }
+  const StepProgram p = b.finish();
+  Simulation s(p, kFree, iterations);
+  EXPECT_EQ(s.run(), Status::Reached);
+  return all_markers(s, p);
+}
+
+TEST(Gate, LetsNobodyLeadByMoreThanItsLag) {
+  EXPECT_EQ(laps(1, 3)[0], (std::vector<Time>{us(1), us(4), us(7)}));
+  EXPECT_EQ(laps(2, 5)[0], (std::vector<Time>{us(1), us(2), us(4), us(7), us(10)}));
+  EXPECT_EQ(laps(4, 5)[0], (std::vector<Time>{us(1), us(2), us(3), us(4), us(5)}));
+  for (const std::uint32_t lag : {1U, 2U, 7U})
+    EXPECT_EQ(laps(lag, 3)[1], (std::vector<Time>{us(3), us(6), us(9)})) << "the slow one never waits";
+}
+
+TEST(Gate, TakesNoEdgeOfItsOwnIteration) {
+  ProgramBuilder b;
+  const ActivityId gate = b.add_gate(2);
+  b.add_edge(b.add_join(), gate);
+  EXPECT_THROW(b.finish(), InternalError);
+}
+
+// A worker of 5.2 us a step beside a pace of 2 us: it skips the steps that are over when it could start them.
+TEST(Skip, APaceThatIsMissedIsNotCaughtUp) {
+  ProgramBuilder b;
+  const PoolId gpu = b.add_pool({"gpu", 1, PoolRule::Fifo});
+  const auto link = b.wires().add_link("wire", Bandwidth::bytes_per_second(1'000'000));
+  channel::Channel c;
+  c.route = b.wires().add_route(std::array{link});
+  const ChannelId channel = b.add_channel(c);
+  const ActivityId pace = b.add_delay(Duration::us(2));
+  b.add_edge(pace, pace, 1);
+  const ActivityId start = b.add_join(), work = b.add_compute(gpu, Duration::ns(4200)),
+                   send = b.add_message(channel, Bytes(1)), end = b.add_join(1);
+  b.add_edge(pace, start, 1);
+  b.add_edge(send, start, 1);
+  b.add_edge(start, work);
+  b.add_edge(work, send);
+  b.add_edge(send, end);
+  b.add_edge(pace, end);
+  const std::uint32_t group = b.add_skip(start, end);
+  b.skip_with(group, work);
+  b.skip_with(group, send);
+  b.add_marker(work);
+  b.add_marker(end);
+  const StepProgram p = b.finish();
+  OrderTable strict;
+  strict.discipline = {HandOver::Strict};
+  strict.ranked = {1};
+  strict.rank.assign(p.size(), kPassFreely);
+  strict.rank[send.index()] = 0;
+  Recorder recorder;
+  Simulation s(p, strict, 7);
+  s.observe(&recorder);
+  ASSERT_EQ(s.run(), Status::Reached);
+  // Steps 0, 2 (from 5.2 us; step 1 ended at 4) and 5 (from 10.4 us; steps 3 and 4 ended at 8 and 10) are worked on.
+  std::vector<std::uint32_t> worked;
+  for (const ActivityRecord& r : recorder.records)
+    if (r.activity == work.index()) worked.push_back(r.iteration);
+  EXPECT_EQ(worked, (std::vector<std::uint32_t>{0, 2, 5}));
+  EXPECT_EQ(s.busy_time(gpu), Duration::ns(12'600));
+  EXPECT_EQ(s.bytes_carried(link), 3);
+  EXPECT_EQ(s.late_arrivals(), 3U);
+  EXPECT_EQ(s.marker_times(1).back(), us(14));
+}
+
+TEST(Simulation, RunsUntilAllMarkersTogetherHavePassed) {
+  ProgramBuilder b;
+  for (const std::int64_t time : {1, 4}) {
+    const ActivityId lap = b.add_delay(Duration::us(time));
+    b.add_edge(lap, lap, 1);
+    b.add_marker(lap);
+  }
+  const StepProgram p = b.finish();
+  Simulation s(p, kFree, 8);
+  EXPECT_EQ(s.run_until_total(4), Status::Reached);
+  EXPECT_EQ(s.now(), us(4));
+  EXPECT_EQ(s.marker_times(0).size() + s.marker_times(1).size(), 5U) << "an instant is not cut";
+  EXPECT_EQ(s.run_until_total(10), Status::Reached);
+  EXPECT_EQ(s.now(), us(8));
+}
+
 TEST(Deadlock, ACycleIsNamedFirst) {
   ProgramBuilder b;
   const ActivityId after = b.add_join(), x = b.add_delay(Duration::us(1)), y = b.add_join();
