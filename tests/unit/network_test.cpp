@@ -164,6 +164,30 @@ TEST_F(Fluid, ACapAloneIsARate) {
   EXPECT_EQ(ends(net, {{us(0), only, 100}, {us(10), only, 100}}), (std::vector<Time>{us(50), us(60)}));
 }
 
+TEST_F(Fluid, RatesFollowACapacityThatChanges) {
+  FluidNetwork net(wires);
+  net.start(us(0), ra, Bytes(100), 0);
+  net.start(us(0), rab, Bytes(100), 1);
+  net.solve(us(0));
+  EXPECT_DOUBLE_EQ(net.rate(rab), 4e-6);
+  net.set_capacity(b, 3);  // 12: a is what holds it now
+  net.solve(us(5));
+  EXPECT_DOUBLE_EQ(net.rate(rab), 5e-6);
+  net.set_capacity(a, 0.4);
+  net.solve(us(10));
+  EXPECT_DOUBLE_EQ(net.rate(ra), 2e-6);
+  net.set_capacity(b, 0.25);  // 1: the first gets the other 3
+  net.solve(us(15));
+  EXPECT_DOUBLE_EQ(net.rate(rab), 1e-6);
+  EXPECT_DOUBLE_EQ(net.rate(ra), 3e-6);
+  // First: 30 + 25 + 10 by 15 us, 35 left at 3 per us.
+  EXPECT_EQ(net.next(), Time::ps(15'000'000 + 11'666'667));
+  net.reset();
+  net.start(us(0), rab, Bytes(100), 1);
+  net.solve(us(0));
+  EXPECT_EQ(net.next(), us(25));
+}
+
 TEST_F(Fluid, ManyFlowsOfOneRouteEndTogether) {
   FluidNetwork net(wires);
   const std::vector<Start> starts(1000, {us(0), ra, 10});
