@@ -60,7 +60,7 @@ void FluidNetwork::reset() {
     link.committed_level = l < real_links_ ? kInfinity : link.capacity;
     link.clock = link.sum = 0;
     link.flows = 0;
-    link.carried = 0;
+    link.begun = 0;
     link.tight_others = 0;
     link.since = Time();
     link.marked = link.changed = false;
@@ -202,7 +202,7 @@ void FluidNetwork::start(Time now, RouteId route, Bytes bytes, std::uint32_t tok
     instant_time_ = now;
     return;
   }
-  for (std::uint32_t h = first_[cls]; h < first_[cls + 1]; ++h) links_[hop_[h]].carried += bytes.count();
+  for (std::uint32_t h = first_[cls]; h < first_[cls + 1]; ++h) links_[hop_[h]].begun += bytes.count();
   if (!c.active) activate(cls);
   const double threshold = class_clock(c, now) + static_cast<double>(bytes.count());
   c.ends.push_back({threshold, token});
@@ -342,6 +342,20 @@ void FluidNetwork::solve(Time now) {
 void FluidNetwork::set_capacity(LinkId link, double factor) {
   links_[link.index()].capacity = nominal_[link.index()] * factor;
   mark(link.index());
+}
+
+std::int64_t FluidNetwork::bytes_carried(LinkId link, Time now) const {
+  double left = 0;
+  for (std::size_t cls = 0; cls < classes_.size(); ++cls) {
+    const ClassState& c = classes_[cls];
+    const auto hops = hop_.begin() + first_[cls];
+    if (c.ends.empty() ||
+        std::find(hops, hop_.begin() + first_[cls + 1], link.index()) == hop_.begin() + first_[cls + 1])
+      continue;
+    const double clock = class_clock(c, now);
+    for (const Flow& flow : c.ends) left += std::max(0.0, flow.threshold - clock);
+  }
+  return links_[link.index()].begun - std::llround(left);
 }
 
 double FluidNetwork::rate(RouteId route) const {

@@ -60,8 +60,8 @@ class FluidNetwork {
   // Bytes per picosecond of each flow of the route, 0 if it has none.
   double rate(RouteId route) const;
   std::uint32_t flows(RouteId route) const { return classes_[route.index()].flows; }
-  // Bytes of the flows that have started.
-  std::int64_t bytes_carried(LinkId link) const { return links_[link.index()].carried; }
+  // Bytes that have crossed the link up to `now` (this instant or later, before the next end), to the nearest byte.
+  std::int64_t bytes_carried(LinkId link, Time now) const;
   // How often the relaxation guard fell back to the full solver.
   std::uint64_t full_solves() const { return full_solves_; }
   std::uint64_t relaxations() const { return relaxations_; }
@@ -86,7 +86,7 @@ class FluidNetwork {
     Time since;
     double sum = 0;  // of reservations; maintained while roomy
     std::uint64_t flows = 0;
-    std::int64_t carried = 0;        // bytes of flows that have started
+    std::int64_t begun = 0;          // bytes of flows that have started
     std::uint32_t tight_others = 0;  // links that are not roomy, over all classes here and the other links of each
     bool marked = false;
     bool changed = false;

@@ -101,7 +101,7 @@ void Simulation::observe(Observer* observer) {
 Time Simulation::network_next() const { return use_fluid_ ? fluid_.next() : fifo_.next(); }
 
 std::int64_t Simulation::bytes_carried(network::LinkId link) const {
-  return use_fluid_ ? fluid_.bytes_carried(link) : fifo_.bytes_carried(link);
+  return use_fluid_ ? fluid_.bytes_carried(link, now_) : fifo_.bytes_carried(link);
 }
 
 // The activity's current iteration has all it waits for.

@@ -80,7 +80,7 @@ TEST(Fluid, BytesAreConserved) {
         bytes[link.index()] += system.flows[f].bytes;
     }
     for (std::size_t l = 0; l < bytes.size(); ++l)
-      ASSERT_EQ(net.bytes_carried(network::LinkId(l)), bytes[l]) << "system " << trial << " link " << l;
+      ASSERT_EQ(net.bytes_carried(network::LinkId(l), Time::never()), bytes[l]) << "system " << trial << " link " << l;
   }
 }
 

@@ -135,7 +135,7 @@ TEST_F(Fluid, SharesAndSpeedsUpTheSurvivors) {
   FluidNetwork net(wires);
   // 5 each until 100 bytes are through at 20 us, then 10 alone.
   EXPECT_EQ(ends(net, {{us(0), ra, 100}, {us(0), ra, 200}}), (std::vector<Time>{us(20), us(30)}));
-  EXPECT_EQ(net.bytes_carried(a), 300);
+  EXPECT_EQ(net.bytes_carried(a, Time::never()), 300);
 }
 
 TEST_F(Fluid, WhatABottleneckElsewhereLeavesGoesToTheOthers) {
