@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Golden cases: tests/golden/config/CASE/input.yaml is loaded and what a user would see is compared with expected.txt:
-// the rendered findings, or for input that must be accepted the effective configuration. Optional set.txt: one
+// the rendered findings, or for input that must be accepted warnings and the effective configuration. Optional set.txt: one
 // override per line. STRETTO_RECORD=1 writes expected.txt instead and then fails, so that recording never passes.
 #include <gtest/gtest.h>
 
@@ -43,7 +43,8 @@ std::string outcome() {
   std::istringstream lines(read("set.txt"));
   for (std::string line; std::getline(lines, line);) overrides.push_back(line);
   try {
-    return "accepted\n" + effective_yaml(load_experiment("input.yaml", overrides, {.shipped = "../shipped"}));
+    const Experiment experiment = load_experiment("input.yaml", overrides, {.shipped = "../shipped"});
+    return render(experiment.warnings) + "accepted\n" + effective_yaml(experiment);
   } catch (const UserError& e) {
     return render(e.diagnostics());
   }

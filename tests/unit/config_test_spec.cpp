@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <set>
 
@@ -114,6 +115,39 @@ TEST(Spec, VaryIsACartesianProductInTheOrderOfTheFile) {
                                   {"runs.seed", "1"}, {"cluster.workers.nic", "{up: 2 Gbit/s, down: 3 Gbit/s}"}}));
 }
 
+TEST(Spec, AnOverrideIsStrongerThanVary) {
+  const std::string text = kHead + "vary: {cluster.workers: [{count: 2}, {count: 3, threads: 5}], runs.seed: [1, 2]}\n";
+  const Experiment e = read(text, {"runs.seed=7", "cluster.workers.threads=9"});
+  ASSERT_EQ(e.axes.size(), 1U);
+  ASSERT_EQ(e.points.size(), 2U);
+  for (const Point& point : e.points) {
+    EXPECT_EQ(point.spec.runs.seed, 7U);
+    EXPECT_EQ(point.spec.cluster.workers.threads, 9U);
+  }
+  EXPECT_EQ(e.points[1].spec.cluster.workers.count, 3U);
+  ASSERT_EQ(e.warnings.size(), 1U);
+  EXPECT_EQ(e.warnings[0].severity, Severity::Warning);
+  EXPECT_EQ(e.warnings[0].key, "vary.runs.seed");
+  EXPECT_TRUE(read(text).warnings.empty());
+}
+
+TEST(Spec, FilesOfPoliciesStandBesideTheExperiment) {
+  const std::string directory = testing::TempDir() + "policy_files";
+  fs::create_directories(directory);
+  {
+    std::ofstream out(directory + "/e.yaml");
+    out << kHead << "policies: [{schedule: a.json}]\nvary: {policies: [[{recorded: r.json}], [fifo]], "
+        << "\"policies[0]\": [{order_file: {file: o.txt}}, tac]}\n";
+  }
+  const Experiment e = load_experiment(directory + "/e.yaml", {}, shipped());
+  const Experiment again = read(effective_yaml(e));
+  for (const Experiment* x : {&e, &again})
+    EXPECT_EQ(x->points.at(0).spec.policies.at(0).options.at(0).text, directory + "/o.txt");
+  EXPECT_EQ(again.axes, e.axes);
+  EXPECT_NE(e.axes.at(0).values.at(0).find(directory + "/r.json"), std::string::npos);
+  fs::remove_all(directory);
+}
+
 TEST(Spec, VaryMaySupplyWhatTheFileLacks) {
   const Experiment e = read("stretto: 1\nvary: {workload.model: [vgg_16, resnet_50]}\n");
   ASSERT_EQ(e.points.size(), 2U);
@@ -147,6 +181,12 @@ std::vector<std::string> random_sets(RandomStream& random) {
       {"workload.model", {"vgg_16", "resnet_50"}},
       {"workload.batch_per_worker", {"1", "128"}},
       {"workload.mode", {"training", "inference"}},
+      {"workload.transfers", {"{precision: int8}", "{ratio: 0.1, encode: 1 ns/B}", "{decode: 0.3 ns/B}"}},
+      {"workload.input_pipeline", {"12 ms"}},
+      {"workload.freeze", {"[\"a: b\", \"*\"]", "[conv1/*]"}},
+      {"noise.compute_cv", {"2 %", "0.1"}},
+      {"noise.slow_workers", {"[{worker: 0, slowdown: 1.3, from: 1 ms}]", "[{worker: 0, slowdown: 0.5, until: 1 s}]"}},
+      {"noise.nics", {"[{server: 0, factor: 0.5}, {worker: 0, at: 1 s, factor: 3}]"}},
       {"cluster.workers.count", {"1", "17", "4096"}},
       {"cluster.workers.device",
        {"{name: x, kind: cpu, cores: 7, speed: 0.1}", "{speed: 3.3333333333333335}", "{kind: cpu}"}},
@@ -166,7 +206,8 @@ std::vector<std::string> random_sets(RandomStream& random) {
       {"cluster.network.model", {"fifo"}},
       {"cluster.step_overhead", {"0.8 ms"}},
       {"training.barrier", {"true", "false"}},
-      {"policies", {"[tac]", "[{tic: {ties: random, \"x y\": \"\\n\"}}, fifo]", "[{a: }]"}},
+      {"policies", {"[tac]", "[{tic: {ties: random, \"x y\": \"\\n\"}}, fifo]", "[{a: }]",
+                    "[{schedule: \"a b.json\"}, {tac: {window: 2, credit: 4 MiB}}]"}},
       {"runs",
        {"{iterations: 7, warm_up: 6}", "{replications: 3, seed: 9}", "{replications: {max: 9, precision: 5 %}}"}},
       {"vary", {"{runs.seed: [1, 2], cluster.servers.placement: [greedy, {partitioned: {size: 1 MiB}}]}"}},
