@@ -15,11 +15,13 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -71,9 +73,13 @@ class Notes {
     const std::lock_guard lock(mutex_);
     notes_.push_back(note);
   }
-  std::vector<Note> take() {
+  // The oldest.
+  std::vector<Note> take(std::int64_t capacity = std::numeric_limits<std::int64_t>::max()) {
     const std::lock_guard lock(mutex_);
-    return std::exchange(notes_, {});
+    const auto end = notes_.begin() + std::min<std::int64_t>(capacity, static_cast<std::int64_t>(notes_.size()));
+    std::vector<Note> taken(notes_.begin(), end);
+    notes_.erase(notes_.begin(), end);
+    return taken;
   }
 
  private:
@@ -278,6 +284,18 @@ class Drain : public OpKernel {
     }
   }
 };
+
+// For a process that cannot run StrettoDrain: moves up to `capacity` of the notes, the oldest first, to `rows` (3 values
+// each) and returns how many.
+extern "C" std::int64_t stretto_take_notes(std::int64_t* rows, std::int64_t capacity) {
+  const std::vector<Note> taken = notes().take(capacity);
+  for (const Note& note : taken) {
+    *rows++ = note.tag;
+    *rows++ = note.start;
+    *rows++ = note.end;
+  }
+  return static_cast<std::int64_t>(taken.size());
+}
 
 REGISTER_OP("StrettoCompute")
     .Attr("duration_ns: int")

@@ -42,6 +42,16 @@ def test_stamps_go_to_their_step_and_worker(bundle: dict[str, Any]) -> None:
     assert summary['pairs'] == 6 and summary['inversions_mean'] == 0.25
 
 
+def test_times_per_layer_only_for_chains(bundle: dict[str, Any]) -> None:
+    bundle['workload']['ops'][7]['time_ps'] = 5_000_000
+    read = bundle_file.read(bundle)
+    cell = result._layer_times(read.policies[0], read.workload)
+    assert cell == {'forward_us': [4000.0] * 4, 'backward_us': [5.0, 8000.0, 8000.0, 8000.0]}
+    bundle['workload']['ops'][7]['inputs'] = ['bwd2']
+    read = bundle_file.read(bundle)
+    assert result._layer_times(read.policies[0], read.workload) == {}
+
+
 @pytest.mark.parametrize('rate, text', [(10**9, '1 Gbit/s'), (200_000_000, '200 Mbit/s'), (2_500_000_000, '2.5 Gbit/s'),
                                         (1500, '1.5 kbit/s'), (None, 'unshaped')])
 def test_rate(rate: int | None, text: str) -> None:

@@ -3,8 +3,8 @@
 
 Every task dies with the process that started it (the kernel kills it, PR_SET_PDEATHSIG), also after kill -9. Should one
 survive all the same, its environment carries a mark with the run's process id and start time, by which the next run
-finds it. Network namespaces are held by the tasks alone and have no name, so that the kernel removes them, with their links,
-when the tasks end. Only the folder of logs can be left behind; its name carries the mark as well.
+finds it. Network namespaces are held by the tasks alone and have no name, so that the kernel removes them, with their
+links, when the tasks end. Only the folder of logs can be left behind; its name carries the mark as well.
 """
 import collections
 import ctypes

@@ -12,6 +12,7 @@ from typing import Any
 
 from . import emulated, machine, order
 from .bundle import Bundle, Policy
+from .workload import Workload
 
 
 def _ms(later: int, earlier: int) -> float:
@@ -36,6 +37,20 @@ def _summary(policy: Policy, steps: Sequence[Sequence[dict[str, Any]]]) -> dict[
     return {'mean_ms': round(mean, 3), 'median_ms': round(statistics.median(times), 3), 'sd_ms': round(sd, 3),
             'min_ms': min(times), 'max_ms': max(times), 'inversions_mean': round(statistics.fmean(inversions), 3),
             'pairs': order.count_pairs(policy.pull.order, policy.transfers)}
+
+
+def _layer_times(policy: Policy, workload: Workload) -> dict[str, list[float]]:
+    """Times per variable, us, if the workload is a chain of layers with one whole variable each; else nothing."""
+    n = len(workload.parameters)
+    ops, names = workload.ops, [parameter.name for parameter in workload.parameters]
+    chain = len(ops) == 2 * n and [t.parameter for t in policy.transfers] == names and all(
+        op.inputs == ((ops[i - 1].name,) if i else ()) and op.backward == (i >= n)
+        and op.reads == ((names[i],) if i < n else ())
+        and (i < n or workload.parameters[2 * n - 1 - i].gradient == op.name) for i, op in enumerate(ops))
+    if not chain:
+        return {}
+    times = [op.time_ps / 1e6 for op in ops]
+    return {'forward_us': times[:n], 'backward_us': times[:n - 1:-1]}
 
 
 def cell(bundle: Bundle, policy: Policy, times: Sequence[Sequence[Sequence[int]]], notes: Sequence[Sequence[int]],
@@ -71,6 +86,7 @@ def cell(bundle: Bundle, policy: Policy, times: Sequence[Sequence[Sequence[int]]
         'order_name': policy.name, 'order': list(policy.pull.order),
         'bytes': [transfer.bytes for transfer in policy.transfers],
         'server_of': [transfer.server for transfer in policy.transfers],
+        **_layer_times(policy, bundle.workload),
         'push_mode': policy.push.mode, 'push_window': policy.push.window, 'push_order': list(policy.push.order),
         'load': load, 'summary': _summary(policy, steps), 'steps': steps}
 
