@@ -37,6 +37,19 @@ struct ShowOptions {
   bool effective = false;  // the experiment as YAML with every default
 };
 
+struct SearchOptions {
+  std::string file;
+  std::vector<std::string> set;
+  std::string seed;
+  std::string budget;   // evaluations; empty: the default
+  std::string seconds;  // in place of the budget; empty: none
+  std::string format = "text";
+  std::string out;         // schedule file to write; empty: none
+  std::string checkpoint;  // file to keep the state in; empty: none
+  std::string resume;      // checkpoint to go on from; empty: none
+  bool quiet = false;
+};
+
 struct ListOptions {
   std::string what;  // policies, placements, topologies, fields, workloads, formats
 };
@@ -49,6 +62,7 @@ struct ReproduceOptions {
 int run_command(const RunOptions& options);
 int import_command(const ImportOptions& options);
 int show_command(const ShowOptions& options);
+int search_command(const SearchOptions& options);
 int list_command(const ListOptions& options);
 int reproduce_command(const ReproduceOptions& options);
 

@@ -38,6 +38,7 @@ struct Settings {
   RunOptions run;
   ImportOptions import;
   ShowOptions show;
+  SearchOptions search;
   ListOptions list;
   ReproduceOptions reproduce;
 };
@@ -54,8 +55,8 @@ constexpr const char* kRunFooter = R"(Examples:
   stretto run what_if.yaml --set cluster.workers.count=16 --set runs.seed=7
   stretto run what_if.yaml --format json > result.json
   stretto run what_if.yaml --out results/what_if
---out writes result.json, manifest.json (for `stretto reproduce`) and a trace of one step per policy, which
-https://ui.perfetto.dev opens. The JSON keys are listed in docs/reference/result.md.)";
+--out writes result.json, manifest.json (for `stretto reproduce`), steps.csv and per policy its schedule, its order and a
+trace of one step, which https://ui.perfetto.dev opens. The JSON keys are listed in docs/reference/result.md.)";
 
 constexpr const char* kImportFooter = R"(Examples:
   stretto import graph.txt -o vgg16.workload.json
@@ -67,6 +68,13 @@ constexpr const char* kShowFooter = R"(Examples:
   stretto show my.workload.json
   stretto show what_if.yaml
   stretto show what_if.yaml --effective --set cluster.workers.count=4)";
+
+constexpr const char* kSearchFooter = R"(Examples:
+  stretto search what_if.yaml -o best.schedule.json
+  stretto search what_if.yaml --budget 100000 --checkpoint search.json
+  stretto search what_if.yaml --budget 100000 --resume search.json
+The section `search` of the experiment says what may change; docs/search.md says how it is searched. The same budget
+and seed give the same plan on any machine. Ctrl-C ends the search and keeps the best plan so far.)";
 
 constexpr const char* kListFooter = R"(Examples:
   stretto list policies
@@ -122,6 +130,22 @@ std::vector<Command> add_commands(CLI::App& root, Settings& s) {
               "Shipped workload, workload file or experiment", [&s] { return show_command(s.show); });
   show->add_flag("--effective", s.show.effective, "The experiment as YAML with every default filled in");
   add_set(show, s.show.set);
+
+  CLI::App* search = command("search", "Find the best plan for an experiment and say what is proven about it",
+                             kSearchFooter, "FILE", s.search.file, "Experiment (YAML)",
+                             [&s] { return search_command(s.search); });
+  add_set(search, s.search.set);
+  search->add_option("--budget", s.search.budget, "Evaluations to make (default 20000)")->type_name("N");
+  search->add_option("--seconds", s.search.seconds, "Time to take instead; the answer then depends on the machine")
+      ->type_name("S");
+  search->add_option("--seed", s.search.seed, "Seed of everything random, in place of runs.seed")->type_name("N");
+  search->add_option("-o,--out", s.search.out, "Schedule file to write")->type_name("FILE");
+  search->add_option("--checkpoint", s.search.checkpoint, "Keep the state of the search here")->type_name("FILE");
+  search->add_option("--resume", s.search.resume, "Go on from a checkpoint")->type_name("FILE");
+  search->add_option("--format", s.search.format, "What to print: text or json")
+      ->type_name("FORMAT")
+      ->capture_default_str();
+  search->add_flag("--quiet", s.search.quiet, "Show no progress");
 
   const std::string subjects = fmt::format("One of {}", join(list_subjects()));
   command("list", "List what experiments can name", kListFooter, "WHAT", s.list.what, subjects.c_str(),

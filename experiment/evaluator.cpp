@@ -268,7 +268,7 @@ std::unique_ptr<search::Evaluator> make_engine_evaluator(const Setup& setup, con
     shared->warm_up = options.steady_warm_up;
     shared->iterations = options.steady_warm_up + options.steady_steps;
   }
-  if (changes) {
+  if (changes || (setup.training.barrier && setup.training.input_time > Duration())) {
     shared->warm_up = options.warm_up;
     shared->iterations = options.iterations;
   }
@@ -285,7 +285,7 @@ std::unique_ptr<search::Evaluator> make_closed_form_evaluator(const Setup& setup
   const cluster::Server& server = c.servers.front();
   if (worker.device.cores != 1 || !worker.receive.is_zero() || !server.send.is_zero() ||
       c.network.latency > Duration() || c.network.streams != 1 || c.step_overhead > Duration() ||
-      !setup.variation.none())
+      setup.training.input_time > Duration() || !setup.variation.none())
     return nullptr;
   if (c.network.model == cluster::LinkModel::Fifo && server.nic.up != worker.nic.down) return nullptr;
   if (c.network.model == cluster::LinkModel::Fifo && !server.nic.up.is_unlimited()) return nullptr;

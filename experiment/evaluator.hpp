@@ -4,7 +4,8 @@
 //
 // Step time of an order, as measured here:
 //   barrier, nothing that changes over time    the first step: all steps are equal (up to the rounding of the network)
-//   barrier, hosts or links that change        steps warm_up .. iterations of the experiment
+//   barrier, hosts or links that change over   steps warm_up .. iterations of the experiment
+//     time, or an input pipeline
 //   no barrier                                 mean over `steady_steps` steps and all workers after `steady_warm_up`; once
 //                                              kEqualSteps of a single worker are equal to kSteadyRounding, the others
 //                                              are taken to be so too (several workers may drift for longer)

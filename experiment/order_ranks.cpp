@@ -33,7 +33,7 @@ OrderRanks::OrderRanks(const training::Compiled& compiled, const plan::Layout& l
 bool OrderRanks::fits(bool push, const plan::DirectionOrder& order) const {
   const Direction& d = directions_[push];
   if (d.discipline != order.discipline || d.credit != order.credit || d.window != order.window) return false;
-  if (!has_ranks(d.discipline)) return true;
+  if (!has_ranks(d.discipline)) return !d.alternatives && order.alternatives.empty();
   if (d.ranked.size() != order.rank.size()) return false;
   for (std::size_t t = 0; t < order.rank.size(); ++t)
     if (d.ranked[t] != (order.rank[t] != plan::kUnranked)) return false;
@@ -85,6 +85,7 @@ void OrderRanks::set_direction(bool push, const plan::DirectionOrder& order, boo
   d.discipline = order.discipline;
   d.credit = order.credit;
   d.window = order.window;
+  d.alternatives = !order.alternatives.empty();
   if (!has_ranks(d.discipline)) {
     d.ranked.clear();
     d.lists.clear();

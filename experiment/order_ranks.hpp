@@ -38,6 +38,7 @@ class OrderRanks {
     plan::Discipline discipline = plan::Discipline::Free;
     Bytes credit;
     std::uint32_t window = 0;
+    bool alternatives = false;
     std::vector<bool> ranked;          // per transfer
     std::vector<std::uint32_t> place;  // per transfer, as in the table
     std::vector<std::vector<std::uint32_t>> lists;

@@ -15,6 +15,7 @@
 #include "config/fields.hpp"
 #include "config/load.hpp"
 #include "config/node.hpp"
+#include "experiment/spec_search.hpp"
 #include "models/cluster/cluster.hpp"
 #include "sim/base/units.hpp"
 
@@ -197,6 +198,7 @@ struct Spec {
   TrainingSpec training;
   std::vector<PolicySpec> policies = {{"random", {}, {}}, {"fifo", {}, {}}, {"tic", {}, {}}, {"tac", {}, {}}};
   NoiseSpec noise;
+  SearchSpec search;
   RunsSpec runs;
   bool operator==(const Spec&) const = default;
 };

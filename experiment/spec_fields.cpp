@@ -510,6 +510,7 @@ void add_rest(Rows& rows) {
   rows.push_back(custom("policies", "list", "names, or {name: {option: value}}", "[random, fifo, tic, tac]",
                         "what to compare; random and fifo always run as baselines", read_policies, write_policies));
   add_noise(rows);
+  add_search_fields(rows);
   rows.push_back(config::integer<Spec>(
       "runs.iterations", 1, 1'000'000, "20", "steps of one replication, warm-up included",
       [](auto& s) -> auto& { return s.runs.iterations; }));

@@ -12,4 +12,7 @@ namespace stretto::experiment {
 // Rows in the order of the reference and of effective_yaml.
 const std::vector<config::Field<Spec>>& spec_fields();
 
+// The rows of the section `search` (spec_search.cpp).
+void add_search_fields(std::vector<config::Field<Spec>>& rows);
+
 }  // namespace stretto::experiment

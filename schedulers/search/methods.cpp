@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <tuple>
 
 #include "schedulers/search/context.hpp"
 #include "schedulers/search/forward.hpp"
@@ -47,9 +48,10 @@ std::vector<plan::Order> with_sequences(const Problem& problem, const std::vecto
   return orders;
 }
 
-std::vector<std::uint32_t> renamed(const std::vector<std::uint32_t>& columns, const std::vector<std::uint32_t>& names) {
+std::vector<std::uint32_t> transfers_of(const std::vector<std::uint32_t>& columns,
+                                        const std::vector<std::vector<std::uint32_t>>& transfers) {
   std::vector<std::uint32_t> list;
-  for (const std::uint32_t c : columns) list.push_back(names[c]);
+  for (const std::uint32_t c : columns) list.insert(list.end(), transfers[c].begin(), transfers[c].end());
   return list;
 }
 
@@ -69,13 +71,14 @@ void solve_relaxation(Context& c, Solve&& solve) {
   bool proven = pulls.proven;
   if (relaxation.pushes) {
     const ForwardResult pushes = solve(*relaxation.pushes);
-    push_order = renamed(pushes.order, relaxation.push);
-    std::reverse(push_order.begin(), push_order.end());
+    std::vector<std::uint32_t> columns = pushes.order;
+    std::reverse(columns.begin(), columns.end());
+    push_order = transfers_of(columns, relaxation.push);
     bound += pushes.bound;
     proven = proven && pushes.proven;
   }
-  c.raise_bound(bound, proven ? "optimum of the forward problems" : "bound of exact search");
-  try_orders(c, with_sequences(c.problem, renamed(pulls.order, relaxation.pull), push_order));
+  c.raise_bound(bound + relaxation.before, proven ? "optimum of the forward problems" : "bound of exact search");
+  try_orders(c, with_sequences(c.problem, transfers_of(pulls.order, relaxation.pull), push_order));
 }
 
 // The order of one walker and what it needs besides.

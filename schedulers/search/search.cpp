@@ -32,6 +32,8 @@ const Method& find_method(const std::string& name) {
 
 std::span<const Method> methods() { return kMethods; }
 
+std::size_t walkers() { return kWalkers; }
+
 std::vector<std::string> method_names() {
   std::vector<std::string> names;
   for (const Method& method : kMethods) names.emplace_back(method.name);

@@ -29,12 +29,14 @@ struct Start {
 };
 
 // Two forward problems whose optima add up to no more than any step: pulls and the work before the loss; pushes,
-// reversed in time, and the work after it (none: inference). Columns are transfers of the layout by `pull`, `push`.
+// reversed in time, and the work after it (none: inference). `pull` and `push` name the layout's transfers that each
+// column of the problem stands for.
 struct Relaxation {
   bounds::ForwardProblem pulls;
-  std::vector<std::uint32_t> pull;  // transfer of each column
+  std::vector<std::vector<std::uint32_t>> pull;
   std::optional<bounds::ForwardProblem> pushes;
-  std::vector<std::uint32_t> push;
+  std::vector<std::vector<std::uint32_t>> push;
+  Duration before;  // of every step, not in the problems
 };
 
 struct Problem {
@@ -93,6 +95,9 @@ struct Method {
 // The registry, in the order in which a search runs them.
 std::span<const Method> methods();
 std::vector<std::string> method_names();
+
+// Number of walkers of a state within a walking method.
+std::size_t walkers();
 
 bool is_optimal(const Problem& problem, const State& state);
 

@@ -193,8 +193,7 @@ TEST(Search, EndsAtTheBound) {
     Fixture f(random, 3 + random.below(20));
     Relaxation relaxation;
     relaxation.pulls = f.forward;
-    relaxation.pull.resize(f.layout.transfers.size());
-    std::iota(relaxation.pull.begin(), relaxation.pull.end(), 0U);
+    for (std::uint32_t t = 0; t < f.layout.transfers.size(); ++t) relaxation.pull.push_back({t});
     f.problem.relaxation = &relaxation;
     f.problem.bound = bounds::load_bound(f.forward);
     const State state = search(f.problem, {});

@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiment/search_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "analysis/statistics.hpp"
+#include "config/units_text.hpp"
+#include "experiment/evaluator.hpp"
+#include "experiment/search_starts.hpp"
+#include "experiment/simulate.hpp"
+#include "models/plan/partition.hpp"
+#include "schedulers/search/bayes.hpp"
+#include "schedulers/search/placement.hpp"
+#include "sim/base/diagnostic.hpp"
+
+namespace stretto::experiment {
+
+namespace {
+
+using search::kAbove;
+
+constexpr std::size_t kBayesPoints = 24;
+constexpr std::uint64_t kPlacementTries = 2'000;
+// A layout with more slices takes too long for what it can gain.
+constexpr std::size_t kMaxTransfers = 200'000;
+
+// A layout with its best starting order.
+struct Candidate {
+  Setup setup;  // with the reduced graph
+  std::string text;
+  plan::Order order;
+  std::string order_name;
+  Duration cost = kAbove;
+};
+
+std::string label(const PolicySpec& policy) {
+  std::string text;
+  for (const PolicyOption& option : policy.options)
+    text += fmt::format("{}{}={}", text.empty() ? "(" : ", ", option.key, option.text);
+  return policy.name + (text.empty() ? "" : text + ")");
+}
+
+std::vector<PolicySpec> with_baselines(const std::vector<PolicySpec>& asked) {
+  std::vector<PolicySpec> policies;
+  for (const char* name : {"random", "fifo"})
+    if (std::none_of(asked.begin(), asked.end(), [&](const PolicySpec& p) { return p.name == name; }))
+      policies.push_back({name, {}, {}});
+  policies.insert(policies.end(), asked.begin(), asked.end());
+  return policies;
+}
+
+class Search {
+ public:
+  Search(const Experiment& experiment, const SearchRunOptions& options)
+      : spec_(experiment.points.front().spec), options_(options), policies_(with_baselines(spec_.policies)) {
+    if (experiment.points.size() > 1)
+      throw UserError(fmt::format("the experiment varies over {} points; a search takes one", experiment.points.size()),
+                      "leave `vary` out, or set its paths with --set");
+    begin_ = options_.clock();
+    full_ = make_setup(spec_, workloads_);
+    result_.input_files = experiment.files;
+    for (const std::string& file : workloads_.files()) result_.input_files.push_back(file);
+    base_ = reduced(full_);
+    result_.ops = full_.graph->ops.size();
+    result_.reduced_ops = base_.graph->ops.size();
+    evaluator_options_.replications = spec_.runs.max_replications < 8 ? spec_.runs.max_replications : 8;
+    evaluator_options_.iterations = spec_.runs.iterations;
+    evaluator_options_.warm_up = spec_.runs.warm_up;
+    evaluator_options_.seed = options_.seed;
+  }
+
+  SearchResult run() {
+    search_layouts();
+    search_orders();
+    report();
+    return std::move(result_);
+  }
+
+  const graph::Graph& graph() const { return *full_.graph; }
+
+ private:
+  double elapsed() const { return options_.clock() - begin_; }
+
+  bool go_on(const std::string& stage) {
+    if (result_.stopped) return false;
+    if (!options_.progress) return true;
+    SearchProgress p;
+    p.stage = stage;
+    if (best_.cost != kAbove) p.best_s = best_.cost.seconds();
+    p.evaluations = evaluations_;
+    p.seconds = elapsed();
+    result_.stopped = !options_.progress(p);
+    return !result_.stopped;
+  }
+
+  bool layouts_may_go_on(const std::string& stage) {
+    const bool budget = options_.seconds ? elapsed() < *options_.seconds / 2 : evaluations_ < options_.evaluations / 2;
+    return budget && go_on(stage);
+  }
+
+  // One message in flight, or what keeps all servers busy; with latency, what is under way meanwhile besides.
+  std::vector<Bytes> credits(const Setup& setup) const {
+    Bytes largest;
+    for (const plan::Transfer& t : setup.layout.transfers) largest = std::max(largest, t.bytes);
+    const auto servers = static_cast<std::int64_t>(setup.cluster.servers.size());
+    std::vector<Bytes> list{Bytes(1)};
+    if (servers > 1) list.push_back(largest * servers);
+    if (setup.cluster.network.latency > Duration()) {
+      const double rate = cluster::pull_rate(setup.cluster, 0, 0).bytes_per_ps();
+      const double flight = 2 * rate * static_cast<double>(setup.cluster.network.latency.ps());
+      if (std::isfinite(flight) && flight >= 1) list.push_back(largest + Bytes(std::llround(flight)));
+    }
+    list.insert(list.end(), spec_.search.credit.list.begin(), spec_.search.credit.list.end());
+    std::sort(list.begin(), list.end());
+    list.erase(std::unique(list.begin(), list.end()), list.end());
+    return list;
+  }
+
+  // The closed form where it holds for all starts.
+  std::unique_ptr<search::Evaluator> make_evaluator(const Setup& setup, std::vector<search::Start>& starts) const {
+    if (auto closed = make_closed_form_evaluator(setup)) {
+      std::erase_if(starts, [](const search::Start& s) { return s.order.pull.discipline != plan::Discipline::Strict; });
+      return closed;
+    }
+    return make_engine_evaluator(setup, evaluator_options_);
+  }
+
+  // Evaluates the starting orders of the setup's layout.
+  Candidate judge(const Setup& setup, const std::string& text, std::vector<search::Start> starts, Duration limit) {
+    Candidate candidate{setup, text, {}, "", kAbove};
+    const auto evaluator = make_evaluator(setup, starts);
+    std::vector<std::unique_ptr<search::Evaluator>> evaluators;
+    while (evaluators.size() < std::max<std::size_t>(1, std::min(options_.threads, starts.size())))
+      evaluators.push_back(evaluator->clone());
+    std::vector<plan::Order> orders;
+    for (const search::Start& s : starts) orders.push_back(s.order);
+    const std::vector<Duration> costs = search::evaluate_all(evaluators, orders, limit);
+    evaluations_ += orders.size();
+    for (std::size_t i = 0; i < costs.size(); ++i)
+      if (costs[i] < candidate.cost) {
+        candidate.cost = costs[i];
+        candidate.order = orders[i];
+        candidate.order_name = starts[i].name;
+      }
+    return candidate;
+  }
+
+  void keep(Candidate candidate) {
+    LayoutTried tried{candidate.text, std::nullopt};
+    if (candidate.cost != kAbove) tried.step_s = candidate.cost.seconds();
+    result_.layouts.push_back(tried);
+    if (result_.layouts.size() == 1 || candidate.cost < best_.cost) best_ = std::move(candidate);
+  }
+
+  void try_layout(const Setup& setup, const std::string& text) {
+    if (setup.layout.transfers.size() > kMaxTransfers) return;
+    keep(judge(setup, text, make_starts(setup, policies_, credits(setup), spec_.runs.seed), kAbove));
+  }
+
+  void search_layouts() {
+    std::vector<Setup> setups{base_};
+    for (const std::uint32_t n : spec_.search.servers) {
+      if (n == base_.cluster.servers.size()) continue;
+      Setup setup = base_;
+      setup.cluster.servers.resize(n, setup.cluster.servers.back());
+      for (std::uint32_t s = 0; s < n; ++s) setup.cluster.servers[s].name = fmt::format("server {}", s);
+      place(setup);
+      setups.push_back(std::move(setup));
+    }
+    for (const Setup& setup : setups) {
+      const std::string servers =
+          setups.size() == 1 ? "" : fmt::format(", {} server{}", setup.cluster.servers.size(),
+                                                setup.cluster.servers.size() == 1 ? "" : "s");
+      try_layout(setup, "as placed" + servers);
+      for (const Bytes limit : spec_.search.partition.list) {
+        if (!layouts_may_go_on("layouts")) return;
+        Setup cut = setup;
+        cut.layout = plan::partition(setup.layout, limit);
+        try_layout(cut, fmt::format("partition {}{}", config::format_bytes(limit), servers));
+      }
+    }
+    for (const PolicySpec& policy : policies_) {
+      if (!layouts_may_go_on("layouts")) return;
+      plan::Plan plan = make_plan(base_, policy, spec_.runs.seed);
+      if (plan.layout.transfers.size() == base_.layout.transfers.size() &&
+          std::equal(plan.layout.transfers.begin(), plan.layout.transfers.end(), base_.layout.transfers.begin(),
+                     [](const plan::Transfer& a, const plan::Transfer& b) {
+                       return a.bytes == b.bytes && a.server == b.server && a.parameter == b.parameter;
+                     }))
+        continue;
+      Setup setup = base_;
+      setup.layout = plan.layout;
+      std::vector<search::Start> starts = make_starts(setup, {}, credits(setup), spec_.runs.seed);
+      starts.push_back({label(policy), plan.order});
+      keep(judge(setup, fmt::format("that of {}", label(policy)), std::move(starts), kAbove));
+    }
+    if (spec_.search.partition.range() || spec_.search.credit.range()) search_ranges();
+    if (spec_.search.placement) search_placement();
+  }
+
+  // Bayesian optimisation over the logarithms of partition and credit.
+  void search_ranges() {
+    const SizesSpec& partition = spec_.search.partition;
+    const SizesSpec& credit = spec_.search.credit;
+    const auto size = [](const SizesSpec& s, double x) {
+      const double low = std::log(static_cast<double>(s.min.count()));
+      const double high = std::log(static_cast<double>(s.max.count()));
+      const double value = std::exp(low + x * (high - low));
+      // Whole elements of 4 bytes.
+      return std::clamp(Bytes(std::llround(value / 4) * 4), s.min, s.max);
+    };
+    const Setup start = best_.setup;
+    const plan::Layout whole = start.cluster.servers.size() == base_.cluster.servers.size() ? base_.layout : start.layout;
+    double worst = 0;
+    search::BayesOptions bayes;
+    bayes.evaluations = kBayesPoints;
+    bayes.initial = 6;
+    bayes.seed = options_.seed;
+    const std::size_t dimensions = (partition.range() ? 1U : 0U) + (credit.range() ? 1U : 0U);
+    search::minimise(
+        dimensions,
+        [&](std::span<const double> x) {
+          Setup setup = start;
+          std::string text;
+          if (partition.range()) {
+            const Bytes limit = size(partition, x[0]);
+            setup.layout = plan::partition(whole, limit);
+            text = "partition " + config::format_bytes(limit);
+          }
+          std::vector<Bytes> list = credits(setup);
+          if (credit.range()) {
+            list = {size(credit, x[dimensions - 1])};
+            text += (text.empty() ? "credit " : ", credit ") + config::format_bytes(list.front());
+          }
+          if (setup.layout.transfers.size() > kMaxTransfers) return worst;
+          Candidate candidate =
+              judge(setup, text, make_starts(setup, {}, list, spec_.runs.seed), kAbove);
+          const double cost = candidate.cost == kAbove ? worst : std::log(candidate.cost.seconds());
+          worst = result_.layouts.empty() ? cost : std::max(worst, cost);
+          keep(std::move(candidate));
+          return cost;
+        },
+        bayes, [&] { return layouts_may_go_on("partition and credit"); });
+  }
+
+  void search_placement() {
+    if (best_.setup.cluster.servers.size() < 2 || best_.cost == kAbove) return;
+    search::PlacementOptions placement;
+    placement.tries = kPlacementTries;
+    placement.evaluations = options_.seconds ? kPlacementTries : options_.evaluations / 4;
+    placement.seed = options_.seed;
+    placement.continue_search = [&] { return layouts_may_go_on("placement"); };
+    const auto with = [&](const plan::Layout& layout) {
+      Setup setup = best_.setup;
+      setup.layout = layout;
+      return setup;
+    };
+    const plan::Order order = best_.order;
+    const search::PlacementResult found = search::search_placement(
+        best_.setup.layout, best_.cost, placement,
+        [&](const plan::Layout& layout) { return lower_bound(with(layout)).value.value_or(Duration()); },
+        [&](const plan::Layout& layout, Duration limit) {
+          ++evaluations_;
+          return make_engine_evaluator(with(layout), evaluator_options_)->evaluate(order, limit);
+        });
+    if (found.cost >= best_.cost) return;
+    Candidate candidate = best_;
+    candidate.setup = with(found.layout);
+    candidate.text += ", variables moved";
+    candidate.cost = found.cost;
+    keep(std::move(candidate));
+  }
+
+  void search_orders() {
+    const Setup& setup = best_.setup;
+    std::vector<search::Start> starts;
+    if (best_.cost != kAbove) starts.push_back({best_.order_name, best_.order});
+    for (search::Start& s : make_starts(setup, spec_.search.order ? policies_ : std::vector<PolicySpec>{},
+                                        credits(setup), spec_.runs.seed))
+      starts.push_back(std::move(s));
+    const auto evaluator = make_evaluator(setup, starts);
+    if (!spec_.search.order) starts.resize(1);
+    const bounds::Bound bound = lower_bound(setup);
+    const std::optional<search::Relaxation> relaxation = make_relaxation(setup);
+    search::Problem problem;
+    problem.evaluator = evaluator.get();
+    problem.layout = &setup.layout;
+    problem.starts = std::move(starts);
+    problem.bound = bound.value;
+    problem.bound_name = bound.name;
+    problem.rounding = rounding(setup);
+    problem.relaxation = relaxation ? &*relaxation : nullptr;
+    search::Options search_options;
+    search_options.methods = spec_.search.order ? spec_.search.methods : std::vector<std::string>{"portfolio"};
+    search_options.seed = options_.seed;
+    search_options.threads = options_.threads;
+    search_options.evaluations = options_.evaluations - std::min(options_.evaluations, evaluations_);
+    if (options_.seconds) search_options.time_used = [&] { return elapsed() / *options_.seconds; };
+    const std::uint64_t before = evaluations_;
+    search_options.after_round = [&](const search::State& state) {
+      evaluations_ = before + state.evaluations;
+      if (!options_.progress) return true;
+      SearchProgress p;
+      const std::vector<std::string> names = search::method_names();
+      p.stage = state.found_by;
+      if (state.cost != kAbove) p.best_s = state.cost.seconds();
+      if (state.bound) p.bound_s = state.bound->seconds();
+      p.evaluations = evaluations_;
+      p.seconds = elapsed();
+      p.state = &state;
+      result_.stopped = !options_.progress(p);
+      return !result_.stopped;
+    };
+    state_ = options_.resume ? *options_.resume : search::State();
+    check_fits(setup.layout, problem);
+    if (!result_.stopped || state_.cost == kAbove) state_ = search::search(problem, search_options, std::move(state_));
+    evaluations_ = before + state_.evaluations;
+    result_.optimal = search::is_optimal(problem, state_);
+    result_.bound_name = state_.bound ? state_.bound_name : "";
+    if (state_.bound) result_.bound_s.value = state_.bound->seconds();
+    else result_.bound_s.reason = result_.gap.reason = bound.reason;
+    if (state_.cost == kAbove)
+      throw UserError("every order that was tried ends in a deadlock", "`stretto run` says who waits for what");
+  }
+
+  // A checkpoint comes from a file.
+  void check_fits(const plan::Layout& layout, const search::Problem& problem) const {
+    const auto fits = [&](const plan::DirectionOrder& d) {
+      const bool ranked = d.discipline != plan::Discipline::Free && d.discipline != plan::Discipline::Unordered;
+      const bool window = d.discipline == plan::Discipline::Window || d.discipline == plan::Discipline::ChainWindow;
+      return d.rank.size() == (ranked ? layout.transfers.size() : 0) && (!window || d.window > 0) &&
+             (d.discipline != plan::Discipline::Credit || d.credit > Bytes()) &&
+             std::all_of(d.alternatives.begin(), d.alternatives.end(),
+                         [&](const auto& ranks) { return ranks.size() == layout.transfers.size(); });
+    };
+    const auto order_fits = [&](const plan::Order& order) { return fits(order.pull) && fits(order.push); };
+    const bool good = order_fits(state_.best) &&
+                      (state_.starts.empty() || state_.starts.size() == problem.starts.size()) &&
+                      (state_.walkers.empty() || state_.walkers.size() == search::walkers()) &&
+                      std::all_of(state_.walkers.begin(), state_.walkers.end(),
+                                  [&](const search::Walker& w) { return order_fits(w.order); });
+    if (!good) throw UserError("the checkpoint does not fit the experiment", "start the search without --resume");
+  }
+
+  // What the simulator may round in one step.
+  static Duration rounding(const Setup& setup) {
+    return Duration::ps(10 + 4 * static_cast<std::int64_t>(setup.layout.transfers.size()));
+  }
+
+  void report() {
+    Setup found = full_;
+    found.cluster = best_.setup.cluster;
+    found.layout = best_.setup.layout;
+    plan::Plan plan{"search", found.layout, state_.best};
+    const SimulateOptions simulation{spec_.runs.iterations, spec_.runs.warm_up, spec_.runs.min_replications,
+                                     spec_.runs.max_replications, spec_.runs.precision, spec_.runs.seed,
+                                     options_.threads};
+    const Measured measured = simulate(found, plan, simulation);
+    const analysis::Estimate e = analysis::mean_interval(measured.means);
+    result_.step_s = e.mean;
+    result_.ci95_low_s = e.ci95_low;
+    result_.ci95_high_s = e.ci95_high;
+    result_.replications = measured.means.size();
+    for (const PolicySpec& policy : policies_) {
+      const Measured other = simulate(full_, make_plan(full_, policy, spec_.runs.seed), simulation);
+      SearchedPolicy row{label(policy), std::nullopt, {}};
+      if (other.deadlock) {
+        row.gain.reason = "deadlock";
+      } else {
+        row.step_s = other.mean();
+        row.gain.estimate = gain(other.means, measured.means);
+      }
+      result_.policies.push_back(std::move(row));
+    }
+    if (result_.bound_s.value && *result_.bound_s.value > 0)
+      result_.gap.value = result_.optimal ? 0 : result_.step_s / *result_.bound_s.value - 1;
+    else if (result_.gap.reason.empty())
+      result_.gap.reason = "the bound is 0";
+    const bounds::Bound any = any_layout_lower_bound(found);
+    if (any.value) result_.any_layout_bound_s.value = any.value->seconds();
+    else result_.any_layout_bound_s.reason = any.reason;
+    result_.workload = full_.graph->name;
+    result_.plan = std::move(plan);
+    result_.layout = best_.text;
+    result_.found_by = state_.found_by;
+    result_.evaluations = evaluations_;
+    result_.seconds = elapsed();
+    result_.reproducible = !options_.seconds && !result_.stopped;
+    describe();
+  }
+
+  static analysis::Estimate gain(std::vector<double> baseline, std::vector<double> times) {
+    const std::size_t n = baseline.size() == 1 || times.size() == 1 ? std::max(baseline.size(), times.size())
+                                                                     : std::min(baseline.size(), times.size());
+    const auto fit = [n](std::vector<double>& v) {
+      if (v.size() == 1) v.assign(n, v.front());
+      v.resize(n);
+    };
+    fit(baseline);
+    fit(times);
+    return analysis::paired_gain(baseline, times);
+  }
+
+  void describe() {
+    const auto workers = full_.cluster.workers.size();
+    const auto servers = best_.setup.cluster.servers.size();
+    result_.setup = fmt::format("{} {}, {} worker{}, {} server{}, {} barrier", full_.graph->name,
+                                full_.training.mode == training::Mode::Training ? "training" : "inference", workers,
+                                workers == 1 ? "" : "s", servers, servers == 1 ? "" : "s",
+                                full_.training.barrier ? "with" : "without");
+    if (result_.optimal)
+      result_.proven.push_back(
+          fmt::format("No order is better with this layout: the step takes no longer than the lower bound ({}).",
+                      result_.bound_name));
+    else if (result_.gap.value)
+      result_.proven.push_back(fmt::format("With this layout no order can be more than {:.2f} % faster: the lower bound "
+                                           "({}) is {:.6g} s.",
+                                           100 * (1 - *result_.bound_s.value / result_.step_s), result_.bound_name,
+                                           *result_.bound_s.value));
+    else
+      result_.proven.push_back(fmt::format("Nothing is proven: {}.", result_.gap.reason));
+    if (result_.any_layout_bound_s.value && *result_.any_layout_bound_s.value > 0)
+      result_.proven.push_back(fmt::format("No layout on these servers can be more than {:.2f} % faster.",
+                                           100 * std::max(0.0, 1 - *result_.any_layout_bound_s.value / result_.step_s)));
+  }
+
+  const Spec& spec_;
+  const SearchRunOptions& options_;
+  std::vector<PolicySpec> policies_;
+  double begin_ = 0;
+  Workloads workloads_;
+  Setup full_;
+  Setup base_;
+  EvaluatorOptions evaluator_options_;
+  Candidate best_;
+  search::State state_;
+  std::uint64_t evaluations_ = 0;
+  SearchResult result_;
+};
+
+}  // namespace
+
+SearchResult search_plan(const Experiment& experiment, const SearchRunOptions& options, graph::Graph* graph) {
+  Search search(experiment, options);
+  SearchResult result = search.run();
+  if (graph != nullptr) *graph = search.graph();
+  return result;
+}
+
+}  // namespace stretto::experiment

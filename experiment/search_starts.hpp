@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a search of orders begins with under one layout: starting points, the forward problems that bound a step, and
+// lower bounds.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "experiment/setup.hpp"
+#include "schedulers/bounds/step.hpp"
+#include "schedulers/search/search.hpp"
+
+namespace stretto::experiment {
+
+// The setup with a graph whose steps are equal to the picosecond (graph::Keep::Timing), if op times are exact: no noise,
+// devices of speed 1.
+Setup reduced(const Setup& setup);
+
+// The policies' orders under this layout, then orders by structure: pulls by first use and by falling tail (the work
+// that waits for them), pushes free, or by the tail of the next step or of the reversed backward pass; strict, by
+// priority, and with each of the credits. `names`: policies to ask; those whose plan has another layout are left out.
+std::vector<search::Start> make_starts(const Setup& setup, const std::vector<PolicySpec>& policies,
+                                       const std::vector<Bytes>& credits, std::uint64_t seed);
+
+// T1 and T5 of docs/bounds.md: one worker with a serial device, inference or a barrier, no noise; the worker's NIC is
+// the channel, latencies and service costs are left out. Nothing where they do not bound a step.
+std::optional<search::Relaxation> make_relaxation(const Setup& setup);
+
+// bounds::step_lower_bound, without a value where op times or rates vary.
+bounds::Bound lower_bound(const Setup& setup);
+bounds::Bound any_layout_lower_bound(const Setup& setup);
+
+}  // namespace stretto::experiment
