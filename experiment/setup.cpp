@@ -12,6 +12,7 @@
 #include "io/import/import.hpp"
 #include "io/import/order_file.hpp"
 #include "io/import/schedule.hpp"
+#include "models/device/roofline.hpp"
 #include "models/graph/check.hpp"
 #include "models/graph/reduce.hpp"
 #include "models/graph/transform.hpp"
@@ -190,9 +191,29 @@ void place(Setup& setup) {
                                   static_cast<std::uint32_t>(setup.cluster.servers.size()), setup.placement_options);
 }
 
+// Times for a workload that has none, from the device's roofline.
+void fill_times(const Spec& spec, GraphPointer& graph, std::vector<std::string>& assumptions) {
+  if (!device::lacks_times(*graph)) return;
+  const DeviceSpec& d = spec.cluster.workers.device;
+  if (!d.peak_gflops)
+    fail(spec.workload.place, "workload", "no op of the workload has a time, and the device cannot give one",
+         "give cluster.workers.device.peak_gflops and memory_gbytes, or import a traced step");
+  const device::Roofline roofline{*d.peak_gflops * 1e9, *d.memory_gbytes * 1e9, d.flops_efficiency,
+                                  d.memory_efficiency, d.launch};
+  graph::Graph filled = *graph;
+  const device::Filled count = device::fill_times(filled, roofline);
+  for (const Diagnostic& problem : graph::check(filled))
+    fail(d.roofline_place, "cluster.workers.device", "the times of this device do not work: " + problem.message, "");
+  assumptions.push_back(fmt::format("op times are a roofline's of {}: {} of {} ops limited by operations, the rest by "
+                                    "memory; {} of unknown work",
+                                    d.name, count.compute_bound, count.ops, count.unknown));
+  graph = std::make_shared<const graph::Graph>(std::move(filled));
+}
+
 Setup make_setup(const Spec& spec, Workloads& workloads) {
   Setup setup;
   GraphPointer graph = workloads.get(spec.workload);
+  fill_times(spec, graph, setup.assumptions);
   const bool training = spec.workload.mode == Mode::Training;
   const auto of_mode = [&](const GraphPointer& g) {
     return training ? g : std::make_shared<const graph::Graph>(graph::forward_only(*g));

@@ -84,6 +84,12 @@ void check_nic(Reader& reader, const Node& root, const std::string& path) {
 void check_cluster(Reader& reader, const Node& root, const Spec& s) {
   check_nic(reader, root, "cluster.workers.nic");
   check_nic(reader, root, "cluster.servers.nic");
+  const DeviceSpec& device = s.cluster.workers.device;
+  if (device.peak_gflops.has_value() != device.memory_gbytes.has_value() &&
+      clean(reader, {"cluster.workers.device.peak_gflops", "cluster.workers.device.memory_gbytes"}))
+    reader.error(place_of(root, std::string("cluster.workers.device.") +
+                                    (device.peak_gflops ? "peak_gflops" : "memory_gbytes")),
+                 "cluster.workers.device", "peak_gflops and memory_gbytes go together", "give both or none");
   const std::string cores = "cluster.workers.device.cores";
   if (s.cluster.workers.device.kind == DeviceKind::Gpu && config::find_path(root, cores) &&
       clean(reader, {"cluster.workers.device.kind"}))

@@ -62,6 +62,13 @@ struct DeviceSpec {
   DeviceKind kind = DeviceKind::Gpu;
   std::uint32_t cores = 1;  // Cpu only; 1 for a Gpu
   double speed = 1.0;       // > 0
+  // Roofline, for workloads that bring operations and bytes but no times; none without peak_gflops.
+  std::optional<double> peak_gflops;       // > 0
+  std::optional<double> memory_gbytes;     // 1e9 bytes/s, > 0
+  double flops_efficiency = 1.0;           // (0, 1]
+  double memory_efficiency = 1.0;          // (0, 1]
+  Duration launch;
+  config::Place roofline_place;
   bool operator==(const DeviceSpec&) const = default;
 };
 
