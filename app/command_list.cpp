@@ -53,14 +53,16 @@ std::string shared_options_text() {
 }
 
 std::string policies_text() {
-  return entries(policies::policies(), [](const policies::Policy& p) {
-    std::string help(p.help);
-    for (const policies::PolicyOption& o : p.options)
-      help += fmt::format("; option {}{}: {}", o.name, o.values.empty() ? "" : fmt::format(" (one of {})", o.values),
-                          o.help);
-    for (const auto& [name, text] : p.defaults) help += fmt::format("; default {}: {}", name, text);
-    return help;
-  }) + shared_options_text();
+  return entries(policies::policies(),
+                 [](const policies::Policy& p) {
+                   std::string help(p.help);
+                   for (const policies::PolicyOption& o : p.options)
+                     help += fmt::format("; option {}{}: {}", o.name,
+                                         o.values.empty() ? "" : fmt::format(" (one of {})", o.values), o.help);
+                   for (const auto& [name, text] : p.defaults) help += fmt::format("; default {}: {}", name, text);
+                   return help;
+                 }) +
+         shared_options_text();
 }
 
 std::string placements_text() {

@@ -87,9 +87,8 @@ void write_files(const RunOptions& options, const experiment::Experiment& experi
   for (const experiment::Timeline& t : output.timelines) {
     const std::string part = file_part(t.policy);
     const graph::Graph& graph = *t.setup.graph;
-    file::write_atomic(
-        path(names.unique("trace_" + part, ".json")),
-        io::write_step_trace(graph, t.setup.cluster, t.plan.layout, t.step.compiled, t.step.records));
+    file::write_atomic(path(names.unique("trace_" + part, ".json")),
+                       io::write_step_trace(graph, t.setup.cluster, t.plan.layout, t.step.compiled, t.step.records));
     file::write_atomic(path(names.unique("schedule_" + part, ".json")),
                        io::write_schedule(graph, schedule_of(t, output.result)));
     if (!has_order_file(t.plan)) continue;

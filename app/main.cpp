@@ -55,8 +55,8 @@ constexpr const char* kRunFooter = R"(Examples:
   stretto run what_if.yaml --set cluster.workers.count=16 --set runs.seed=7
   stretto run what_if.yaml --format json > result.json
   stretto run what_if.yaml --out results/what_if
---out writes result.json, manifest.json (for `stretto reproduce`), steps.csv and per policy its schedule, its order and a
-trace of one step, which https://ui.perfetto.dev opens. The JSON keys are listed in docs/reference/result.md.)";
+--out writes result.json, manifest.json (for `stretto reproduce`), steps.csv and per policy its schedule, its order
+and a trace of one step, which https://ui.perfetto.dev opens. docs/reference/ describes the files.)";
 
 constexpr const char* kImportFooter = R"(Examples:
   stretto import graph.txt -o vgg16.workload.json

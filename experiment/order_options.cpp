@@ -96,8 +96,7 @@ Given defaults_of(const Policy& policy) {
     node.text = text;
     find_row(name)->read(reader, node, name, given);
   }
-  STRETTO_ASSERT(reader.diagnostics().empty(), "defaults of policy {}: {}", policy.name,
-                 render(reader.diagnostics()));
+  STRETTO_ASSERT(reader.diagnostics().empty(), "defaults of policy {}: {}", policy.name, render(reader.diagnostics()));
   return given;
 }
 
@@ -167,10 +166,14 @@ class Chooser {
     OrderOptions& order = choice_.order;
     order.partition = given_.partition.value_or(defaults.partition.value_or(Bytes()));
     order.direction = static_cast<Direction>(given_.direction.value_or(defaults.direction.value_or(0)));
-    if (given_.discipline) order.discipline = kDisciplineOf[*given_.discipline];
-    else if (given_.window) order.discipline = Discipline::Window;
-    else if (given_.credit) order.discipline = Discipline::Credit;
-    else if (defaults.discipline) order.discipline = kDisciplineOf[*defaults.discipline];
+    if (given_.discipline)
+      order.discipline = kDisciplineOf[*given_.discipline];
+    else if (given_.window)
+      order.discipline = Discipline::Window;
+    else if (given_.credit)
+      order.discipline = Discipline::Credit;
+    else if (defaults.discipline)
+      order.discipline = kDisciplineOf[*defaults.discipline];
     const bool windowed = order.discipline == Discipline::Window || order.discipline == Discipline::ChainWindow;
     const bool credited = order.discipline == Discipline::Credit;
     if (given_.window && !windowed)
@@ -220,8 +223,10 @@ void apply(const OrderOptions& options, const Policy& policy, plan::Order& order
     order.push = ranked;
     if (!options.discipline) order.push.discipline = Discipline::Priority;
   }
-  if (options.direction == Direction::Push) order.pull.discipline = Discipline::Unordered;
-  else order.pull = std::move(ranked);
+  if (options.direction == Direction::Push)
+    order.pull.discipline = Discipline::Unordered;
+  else
+    order.pull = std::move(ranked);
 }
 
 }  // namespace stretto::experiment

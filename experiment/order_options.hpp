@@ -2,8 +2,8 @@
 // The options that every ranking policy takes: how its ranks are enforced, on what slices and in which direction. One
 // table says which there are; they are read for all policies here and applied to what the policy made.
 //   discipline  strict, priority, credit, window, chain_window. Default: window or credit where that option is given;
-//               else for pulls strict with a barrier and priority without one, for pushes priority (their first layer is
-//               ready last, so that strict pushes would wait for the whole backward pass)
+//               else for pulls strict with a barrier and priority without one, for pushes priority (their first layer
+//               is ready last, so that strict pushes would wait for the whole backward pass)
 //   window      places, for window and chain_window
 //   credit      bytes, for credit
 //   partition   largest slice; slices stay on the server of their variable. 0 B: variables as the placement cuts them

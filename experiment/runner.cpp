@@ -155,8 +155,8 @@ class Runner {
     for (const Point& point : experiment_.points)
       for (const PolicySpec& policy : point.spec.policies)
         for (const PolicyOption& option : policy.options)
-          if (option.key == "file" && std::find(out_.input_files.begin(), out_.input_files.end(), option.text) ==
-                                          out_.input_files.end())
+          if (option.key == "file" &&
+              std::find(out_.input_files.begin(), out_.input_files.end(), option.text) == out_.input_files.end())
             out_.input_files.push_back(option.text);
     return std::move(out_);
   }

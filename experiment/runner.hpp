@@ -44,7 +44,8 @@ struct RunOptions {
   bool details = false;  // timelines and steps
 };
 
-// random and fifo without options always run, first where they are not asked for, since they are the baselines. Throws UserError with places; a deadlock is a result.
+// random and fifo without options always run, first where they are not asked for, since they are the baselines. Throws
+// UserError with places; a deadlock is a result.
 RunOutput run(const Experiment& experiment, const RunOptions& options, const Progress& progress);
 
 }  // namespace stretto::experiment

@@ -20,8 +20,8 @@ struct StepSeries {
   std::vector<std::vector<double>> steps;  // seconds, per replication
 };
 
-// Columns: one per path of `vary` (those of the first series), policy, replication, step, time_s. Replications and steps
-// count from 0; `first_step` is the number of the first measured step.
+// Columns: one per path of `vary` (those of the first series), policy, replication, step, time_s. Replications and
+// steps count from 0; `first_step` is the number of the first measured step.
 std::string write_steps_csv(const std::vector<StepSeries>& series, std::size_t first_step);
 
 }  // namespace stretto::io

@@ -23,8 +23,10 @@ void write_direction(json::Writer& w, const plan::DirectionOrder& order) {
     for (const auto& ranks : order.alternatives) {
       w.begin_array(Style::Inline);
       for (const std::uint32_t rank : ranks)
-        if (rank == plan::kUnranked) w.value(nullptr);
-        else w.value(rank);
+        if (rank == plan::kUnranked)
+          w.value(nullptr);
+        else
+          w.value(rank);
       w.end_array();
     }
     w.end_array();

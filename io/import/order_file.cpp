@@ -56,7 +56,8 @@ plan::NamedOrder parse_order_file(std::string_view text, const std::string& path
     const std::string_view digits = line.substr(tab + 1);
     std::uint32_t priority = 0;
     const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), priority);
-    if (name.empty()) fail(0, 1, "there is no name");
+    if (name.empty())
+      fail(0, 1, "there is no name");
     else if (digits.empty() || read.ec != std::errc() || read.ptr != digits.data() + digits.size() ||
              priority > kLargestPriority)
       fail(tab + 1, digits.size(),
@@ -107,9 +108,9 @@ std::vector<plan::NamedOrder> parse_arrivals(const std::string& text, const std:
          [](const json::Value& v) {
            const auto version = v.integer(1);
            if (version && *version > kArrivalsVersion)
-             v.fatal(fmt::format("version {} is newer than this program, which reads up to {}", *version,
-                                 kArrivalsVersion),
-                     "use a newer stretto");
+             v.fatal(
+                 fmt::format("version {} is newer than this program, which reads up to {}", *version, kArrivalsVersion),
+                 "use a newer stretto");
          }},
         {"orders", true,
          [&](const json::Value& v) {

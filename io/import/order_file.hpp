@@ -2,8 +2,8 @@
 // Orders by names.
 //   order file      TicTac's form: text, one line per parameter, name TAB priority (a whole number, least first; equal
 //                   priorities share a rank). Blank lines are skipped.
-//   arrival orders  JSON, "format": "stretto-arrivals", "version": 1, "orders": a list of lists of parameter names, each
-//                   the order in which the parameters arrived in one step.
+//   arrival orders  JSON, "format": "stretto-arrivals", "version": 1, "orders": a list of lists of parameter names,
+//                   each the order in which the parameters arrived in one step.
 // gzip is accepted. At most 64 MiB of text. Names are matched with a graph later (plan::ranks_of).
 #pragma once
 

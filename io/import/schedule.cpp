@@ -58,8 +58,10 @@ void read_rank(const json::Value& value, std::uint32_t& rank) {
 
 void read_seconds(const json::Value& value, double& out) {
   const auto number = value.number();
-  if (number && *number < 0) value.error("must not be negative");
-  else if (number) out = *number;
+  if (number && *number < 0)
+    value.error("must not be negative");
+  else if (number)
+    out = *number;
 }
 
 void read_discipline(const json::Value& value, plan::Discipline& out) {
@@ -100,7 +102,8 @@ void read_direction(const json::Value& value, plan::DirectionOrder& order) {
   const bool windowed = order.discipline == Discipline::Window || order.discipline == Discipline::ChainWindow;
   const bool credited = order.discipline == Discipline::Credit;
   if (credited != (credit > 0)) value.error("credit_bytes belongs to the discipline credit, and to it alone");
-  if (windowed != (window > 0)) value.error("window belongs to the disciplines window and chain_window, and to them alone");
+  if (windowed != (window > 0))
+    value.error("window belongs to the disciplines window and chain_window, and to them alone");
   if (!order.alternatives.empty() && order.discipline != Discipline::Unordered)
     value.error("alternatives belong to the discipline unordered");
   order.credit = Bytes(credit);
@@ -156,9 +159,9 @@ void read_root(const json::Value& root, RawSchedule& raw) {
        [](const json::Value& v) {
          const auto version = v.integer(1);
          if (version && *version > kScheduleVersion)
-           v.fatal(fmt::format("version {} is newer than this program, which reads up to {}", *version,
-                               kScheduleVersion),
-                   "use a newer stretto");
+           v.fatal(
+               fmt::format("version {} is newer than this program, which reads up to {}", *version, kScheduleVersion),
+               "use a newer stretto");
        }},
       {"workload", true,
        [&](const json::Value& v) {
@@ -221,10 +224,12 @@ using Index = std::map<std::string_view, std::size_t>;
   std::string hint;
   for (const std::string& d : differences) hint += (hint.empty() ? "" : "; ") + d;
   if (count > differences.size()) hint += fmt::format("; and {} more", count - differences.size());
-  throw UserError({{Severity::Error, {path, 0, 0, 1, ""}, "workload",
-                    fmt::format("the schedule was made for another workload ('{}') than '{}'", raw.schedule.workload,
-                                graph.name),
-                    std::move(hint)}});
+  throw UserError(
+      {{Severity::Error,
+        {path, 0, 0, 1, ""},
+        "workload",
+        fmt::format("the schedule was made for another workload ('{}') than '{}'", raw.schedule.workload, graph.name),
+        std::move(hint)}});
 }
 
 // Refuses the schedule if it belongs to another workload.
@@ -238,7 +243,8 @@ void check_workload(const RawSchedule& raw, const std::string& path, const graph
   for (const graph::Parameter& p : graph.parameters) {
     known.emplace(p.name, 0);
     const auto at = index.find(p.name);
-    if (at == index.end()) differ(fmt::format("the schedule lacks '{}'", p.name));
+    if (at == index.end())
+      differ(fmt::format("the schedule lacks '{}'", p.name));
     else if (const std::int64_t bytes = raw.parameters[at->second].bytes; bytes != p.bytes.count())
       differ(fmt::format("'{}' has {} bytes there and {} here", p.name, bytes, p.bytes.count()));
   }
@@ -304,11 +310,11 @@ plan::Schedule parse_schedule(const std::string& text, const std::string& path, 
   });
   check_workload(raw, path, graph, index);
   if (raw.servers != servers)
-    throw UserError({{Severity::Error,
-                      file::span_at(text, path, raw.servers_place.offset, raw.servers_place.length), "servers",
-                      fmt::format("the schedule is for {} server{}, and there {} {}", raw.servers,
-                                  raw.servers == 1 ? "" : "s", servers == 1 ? "is" : "are", servers),
-                      fmt::format("set cluster.servers.count to {}", raw.servers)}});
+    throw UserError(
+        {{Severity::Error, file::span_at(text, path, raw.servers_place.offset, raw.servers_place.length), "servers",
+          fmt::format("the schedule is for {} server{}, and there {} {}", raw.servers, raw.servers == 1 ? "" : "s",
+                      servers == 1 ? "is" : "are", servers),
+          fmt::format("set cluster.servers.count to {}", raw.servers)}});
   fill(raw, graph, index);
   return std::move(raw.schedule);
 }

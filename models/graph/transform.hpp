@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workloads that were not profiled, from one that was. Each result is a checked graph again; what it assumes is said here
-// and, by the caller, in the answer.
-//   with_batch      another number of samples: an op's time becomes time x (f + (1 - f) x batch / old batch), f the share
-//                   that does not grow with the batch (kernel launches, small kernels that leave the device idle).
-//                   Operations and memory traffic grow in proportion. Parameters stay.
-//   with_bytes      parameters of ratio x bytes, rounded up to whole bytes and at least 1: what a smaller precision or a
-//                   compression sends. Ops stay.
+// Workloads that were not profiled, from one that was. Each result is a checked graph again; what it assumes is said
+// here and, by the caller, in the answer.
+//   with_batch      another number of samples: an op's time becomes time x (f + (1 - f) x batch / old batch), f the
+//                   share that does not grow with the batch (kernel launches, small kernels that leave the device
+//                   idle). Operations and memory traffic grow in proportion. Parameters stay.
+//   with_bytes      parameters of ratio x bytes, rounded up to whole bytes and at least 1: what a smaller precision or
+//                   a compression sends. Ops stay.
 //   freeze          parameters whose name matches a pattern are pulled, but have no gradient and are never pushed. A
 //                   backward op is dropped if no remaining gradient depends on it, and it served a frozen one or
 //                   depends on an op that is dropped. Ops that stay keep their times, also where a part of the time
@@ -31,7 +31,7 @@ Graph with_bytes(const Graph& graph, double ratio);
 
 struct Frozen {
   Graph graph;
-  std::size_t parameters = 0;              // that are frozen now and were trained before
+  std::size_t parameters = 0;  // that are frozen now and were trained before
   std::size_t dropped_ops = 0;
   std::vector<std::size_t> idle_patterns;  // indices of patterns that match no parameter
 };

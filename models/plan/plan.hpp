@@ -38,8 +38,9 @@ struct Layout {
 //   Priority   the least ready rank, never waits
 //   Credit     as Priority while credit is left; a message takes its bytes, which come back one latency after its
 //              arrival (so it overshoots by up to one message). One credit per worker and direction, over all servers
-//   Window     not before the message `window` ranks before it on the same channel has arrived and the sender knows (one
-//              latency later); those that may go together go in random order (what an unmodified TensorFlow enforces)
+//   Window     not before the message `window` ranks before it on the same channel has arrived and the sender knows
+//              (one latency later); those that may go together go in random order (what an unmodified TensorFlow
+//              enforces)
 //   ChainWindow  as Window, and not before the message of the rank before it has been handed over
 enum class Discipline : std::uint8_t { Free, Unordered, Strict, Priority, Credit, Window, ChainWindow };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Schedule: a complete plan that leaves the program, with the workload that it belongs to and what was predicted for it.
+// Schedule: a complete plan that leaves the program, with the workload that it belongs to and what was predicted for
+// it.
 #pragma once
 
 #include <cstdint>

@@ -7,9 +7,10 @@
 //   -> pushes as gradients are complete -> the worker has arrived when its ops, pulls and pushes are done
 //   server: the W-th gradient of a transfer triggers its update (bytes / update_rate on a server thread)
 //   barrier: all updates done and all workers arrived.
-// Without a barrier (training): a pull starts at its own update of the step before (its request waits at the server); an
-// op of the next step waits until all ops of the worker's step before are done, and for step_overhead. A variable that
-// is never pushed is requested at the start of the step. Without a barrier (inference): each worker goes on by itself.
+// Without a barrier (training): a pull starts at its own update of the step before (its request waits at the server);
+// an op of the next step waits until all ops of the worker's step before are done, and for step_overhead. A variable
+// that is never pushed is requested at the start of the step. Without a barrier (inference): each worker goes on by
+// itself.
 // A slice is pulled, pushed, aggregated and updated alone; an op that reads a parameter waits for all its slices.
 // Costs of messages follow channel.hpp; a stage without cost takes no thread. See docs/model.md, sections 1 to 7.
 // Cost: O(workers x (ops + edges + transfers)).
@@ -30,9 +31,9 @@ namespace stretto::training {
 enum class Mode : std::uint8_t { Training, Inference };
 
 // Inference takes a graph of forward ops only (graph::forward_only).
-// `input_time` > 0: each worker prepares one batch after the other beside its steps, each in that time. The first begins
-// at time 0; the next begins when the step that takes the one before has started and that one is done (one batch is
-// prepared ahead), so that in the long run no step is shorter. Ops without inputs wait for the batch of their step.
+// `input_time` > 0: each worker prepares one batch after the other beside its steps, each in that time. The first
+// begins at time 0; the next begins when the step that takes the one before has started and that one is done (one batch
+// is prepared ahead), so that in the long run no step is shorter. Ops without inputs wait for the batch of their step.
 struct Options {
   Mode mode = Mode::Training;
   bool barrier = true;

@@ -26,10 +26,10 @@ struct OrderTable {
   // message goes while credit is left, then takes its bytes; they come back one latency after its arrival.
   std::vector<std::uint32_t> leader;
   std::vector<std::int64_t> credit;
-  // Unordered channels with given permutations (empty: uniform ones): in each alternative a place by item, on a scale of
-  // 32 bits (kPassFreely: drawn uniformly from that scale); per activity its item (kPassFreely: none, its place is drawn
-  // as in a uniform permutation); per channel the key of the draw: channels of one key draw the same alternative in an
-  // iteration.
+  // Unordered channels with given permutations (empty: uniform ones): in each alternative a place by item, on a scale
+  // of 32 bits (kPassFreely: drawn uniformly from that scale); per activity its item (kPassFreely: none, its place is
+  // drawn as in a uniform permutation); per channel the key of the draw: channels of one key draw the same alternative
+  // in an iteration.
   std::vector<std::vector<std::uint32_t>> alternatives;
   std::vector<std::uint32_t> item;
   std::vector<std::uint32_t> draw;

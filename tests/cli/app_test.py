@@ -4,6 +4,7 @@
 
 Usage: app_test.py [Case.test ...]; STRETTO_BINARY names the program, STRETTO_SOURCE the source root.
 """
+import csv
 import hashlib
 import json
 import os
@@ -128,7 +129,9 @@ class App(unittest.TestCase):
         out = self.top / 'deep/out'
         printed = self.good('run', self.file, '--out', out, '--format', 'json')
         self.assertEqual(sorted(p.name for p in out.iterdir()),
-                         ['manifest.json', 'result.json', 'trace_fifo.json', 'trace_random.json', 'trace_tac.json'])
+                         ['manifest.json', 'order_fifo.txt', 'order_tac.txt', 'result.json', 'schedule_fifo.json',
+                          'schedule_random.json', 'schedule_tac.json', 'steps.csv', 'trace_fifo.json',
+                          'trace_random.json', 'trace_tac.json'])
         self.assertEqual((out / 'result.json').read_text(), printed)
         manifest = json.loads((out / 'manifest.json').read_text())
         self.assertEqual(manifest['command'], ['stretto', 'run', str(self.file), '--out', str(out), '--format', 'json'])
@@ -145,6 +148,36 @@ class App(unittest.TestCase):
             self.assertTrue(any(e['ph'] == 'X' for e in events), trace)
         for words in (out, out / 'manifest.json'):
             self.assertEqual(self.good('reproduce', words), 'reproduced: the result is equal byte for byte\n')
+
+    def test_schedules_and_orders_run_again(self):
+        self.good('run', self.file, '--out', 'out', '--set', 'vary={}')
+        rows = list(csv.DictReader((self.top / 'out/steps.csv').read_text().splitlines()))
+        self.assertEqual([r['step'] for r in rows[:3]], ['1', '2', '3'])
+        schedule = json.loads((self.top / 'out/schedule_tac.json').read_text())
+        page = (SOURCE / 'docs/reference/schedule.md').read_text()
+        for key in [*schedule, *schedule['pull'], *schedule['parameters'][0], *schedule['parameters'][0]['slices'][0],
+                    *schedule['prediction']]:
+            self.assertIn(f'`{key}`', page)
+        (self.top / 'deep').mkdir()
+        again = self.top / 'deep/again.yaml'
+        files = '{schedule: ../out/schedule_tac.json}, {order_file: ../out/order_tac.txt}'
+        again.write_text(EXPERIMENT.replace('[random, fifo, tac]', f'[tac, {files}]'))
+        text = self.good('run', again, '--set', 'vary={}', '--format', 'json', '--out', 'again')
+        steps = {r['policy']: r['step_time_s']['mean'] for r in json.loads(text)['results']}
+        self.assertEqual(len({v for k, v in steps.items() if k not in ('random', 'fifo')}), 1, steps)
+        self.assertEqual(len(steps), 5)
+        manifest = json.loads((self.top / 'again/manifest.json').read_text())
+        self.assertEqual(sum('schedule_tac.json' in f['path'] for f in manifest['inputs']), 1)
+        self.assertEqual(self.good('reproduce', 'again'), 'reproduced: the result is equal byte for byte\n')
+        wrong = self.refused('run', again, '--set', 'vary={}', '--set', 'workload={model: resnet_50}')
+        self.assertIn('the schedule was made for another workload', wrong)
+        self.assertIn('; and ', wrong)
+
+    def test_set_is_stronger_than_vary(self):
+        done = self.stretto('run', self.file, '--format', 'json', '--set', 'cluster.servers.count=2')
+        self.assertEqual(done.returncode, 0)
+        self.assertIn('warning: vary.cluster.servers.count: is not varied', done.stderr)
+        self.assertEqual(len(json.loads(done.stdout)['results']), 3)
 
     def test_reproduce_notices_a_difference(self):
         out = self.top / 'out'
@@ -194,6 +227,21 @@ class App(unittest.TestCase):
             text = self.good('list', what)
             self.assertIn(line, text)
             self.assertLessEqual(max(map(len, text.splitlines())), 120)
+
+    def test_every_field_and_policy_is_documented(self):
+        page = (SOURCE / 'docs/reference/experiment.md').read_text()
+        for line in self.good('list', 'fields').splitlines():
+            if not line.startswith(' '):
+                self.assertIn(f'| `{line}` |', page)
+        policies = (SOURCE / 'docs/policies.md').read_text()
+        for line in self.good('list', 'policies').splitlines():
+            if line and not line.startswith((' ', 'Options of')):
+                self.assertIn(f'| `{line.split()[0]}` |', policies)
+
+    def test_the_documented_experiment_runs(self):
+        page = (SOURCE / 'docs/reference/experiment.md').read_text()
+        (self.top / 'page.yaml').write_text(re.search(r'```yaml\n(.*?)```', page, re.DOTALL).group(1))
+        self.assertIn('frozen variables (2)', self.good('run', 'page.yaml'))
 
     def test_reader_that_goes_away_is_no_failure(self):
         with subprocess.Popen([BINARY, 'list', 'fields'], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

@@ -141,8 +141,8 @@ TEST(Schedule, RefusesWhatNoPlanCanSay) {
   EXPECT_TRUE(has(with("\"discipline\": \"free\"", "\"discipline\": \"stricter\""), "did you mean 'strict'?"));
   EXPECT_TRUE(has(with("\"discipline\": \"free\"", "\"discipline\": \"credit\""), "credit_bytes belongs"));
   EXPECT_TRUE(has(with("\"discipline\": \"free\"", "\"discipline\": \"strict\", \"window\": 3"), "window belongs"));
-  EXPECT_TRUE(has(with("\"discipline\": \"free\"", "\"discipline\": \"unordered\", \"alternatives\": [[1]]"),
-                  "1 ranks for"));
+  EXPECT_TRUE(
+      has(with("\"discipline\": \"free\"", "\"discipline\": \"unordered\", \"alternatives\": [[1]]"), "1 ranks for"));
   EXPECT_TRUE(has(with("\"server\": ", "\"pull\": 1, \"server\": "), "knows none"));
   EXPECT_TRUE(has(with("\"server\": ", "\"server\": 1"), "no server 1"));
   EXPECT_TRUE(has(with("\"slices\": [{\"bytes\": ", "\"slices\": [{\"bytes\": 9"), "do not add up"));
@@ -154,6 +154,33 @@ TEST(Schedule, CutAnywhereIsAnErrorNotACrash) {
   const std::string text = write_schedule(c.graph, c.schedule);
   for (std::size_t n = 0; n + 2 < text.size(); n += 7)
     ASSERT_NE(errors([&] { parse_schedule(text.substr(0, n), "s.json", c.graph, 3); }), "no error") << n;
+}
+
+TEST(Schedule, RandomDamageIsReadOrRefused) {
+  const std::string with = "{}[]\",:0123456789-.eE\\ \n\xff";
+  int accepted = 0;
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    const Case c = random_case(seed % 7);
+    std::string text = write_schedule(c.graph, c.schedule);
+    RandomStream random(seed, "damage");
+    for (std::size_t k = 0; k < 1 + random.below(3); ++k)
+      text[random.below(text.size())] = with[random.below(with.size())];
+    try {
+      const plan::Schedule read = parse_schedule(text, "s.json", c.graph, 3);
+      ASSERT_EQ(read.plan.layout.first.back(), read.plan.layout.transfers.size());
+      ++accepted;
+    } catch (const UserError& e) {
+      ASSERT_FALSE(render(e.diagnostics()).empty());
+    }
+  }
+  EXPECT_GT(accepted, 0);
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    RandomStream random(seed, "lines");
+    std::string text;
+    for (std::size_t k = 0; k < random.below(40); ++k) text += "ab\t12\n\r -\xff"[random.below(10)];
+    errors([&] { parse_order_file(text, "o"); });
+    errors([&] { parse_arrivals("{\"format\": \"stretto-arrivals\", \"version\": 1, \"orders\": " + text, "r"); });
+  }
 }
 
 TEST(OrderFile, ReadsWhatIsWritten) {
@@ -197,13 +224,10 @@ TEST(Arrivals, ReadsListsOfNames) {
   EXPECT_EQ(orders[0][1].rank, 1U);
   EXPECT_EQ(orders[1][0].span.line, 2);
   EXPECT_EQ(orders[1][0].span.column, 3);
-  EXPECT_TRUE(has(errors([] {
-                    parse_arrivals(R"({"format": "stretto-arrivals", "version": 1, "orders": [[]]})", "r");
-                  }),
-                  "an order of nothing"));
-  EXPECT_TRUE(has(errors([] {
-                    parse_arrivals(R"({"format": "stretto-arrivals", "version": 1, "orders": []})", "r");
-                  }),
+  EXPECT_TRUE(
+      has(errors([] { parse_arrivals(R"({"format": "stretto-arrivals", "version": 1, "orders": [[]]})", "r"); }),
+          "an order of nothing"));
+  EXPECT_TRUE(has(errors([] { parse_arrivals(R"({"format": "stretto-arrivals", "version": 1, "orders": []})", "r"); }),
                   "no order to draw from"));
   EXPECT_TRUE(has(errors([] { parse_arrivals("[[\"a\"]]", "r"); }), "r:1:1: error"));
 }

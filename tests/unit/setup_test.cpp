@@ -43,8 +43,8 @@ graph::Graph two_layers() {
 class Experiments : public testing::Test {
  protected:
   void SetUp() override {
-    directory_ = std::filesystem::path(testing::TempDir()) /
-                 testing::UnitTest::GetInstance()->current_test_info()->name();
+    directory_ =
+        std::filesystem::path(testing::TempDir()) / testing::UnitTest::GetInstance()->current_test_info()->name();
     std::filesystem::create_directories(directory_);
     write("two.workload.json", io::write_workload(two_layers()));
   }
@@ -277,7 +277,7 @@ TEST_F(Experiments, RecordedOrdersAreDrawnPerStep) {
   EXPECT_EQ(steps(R"([["b", "a"]])"), (std::map<double, int>{{7, 200}}));
   const auto mixed = steps(R"([["a", "b"], ["b", "a"], ["b", "a"], ["b", "a"]])");
   ASSERT_EQ(mixed.size(), 2U);
-  EXPECT_NEAR(mixed.at(7), 150, 25);  // 4 standard deviations
+  EXPECT_NEAR(mixed.at(7), 150, 25);         // 4 standard deviations
   const auto missing = steps(R"([["a"]])");  // b takes a random place
   ASSERT_EQ(missing.size(), 2U);
   EXPECT_NEAR(missing.at(7), 100, 28);
