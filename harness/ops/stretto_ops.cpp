@@ -285,8 +285,8 @@ class Drain : public OpKernel {
   }
 };
 
-// For a process that cannot run StrettoDrain: moves up to `capacity` of the notes, the oldest first, to `rows` (3 values
-// each) and returns how many.
+// For a process that cannot run StrettoDrain: moves up to `capacity` of the notes, the oldest first, to `rows` (three
+// values each) and returns how many.
 extern "C" std::int64_t stretto_take_notes(std::int64_t* rows, std::int64_t capacity) {
   const std::vector<Note> taken = notes().take(capacity);
   for (const Note& note : taken) {

@@ -19,7 +19,7 @@ VARIABLES = {'first/weights': 784 * 256 * 4, 'first/biases': 256 * 4, 'second/we
 
 
 def schedule(servers: int, pull: dict[str, Any], push: dict[str, Any]) -> dict[str, Any]:
-    """Reversed for pulls, forward for pushes: neither is what TensorFlow does. Servers as replica_device_setter deals."""
+    """Reversed for pulls, forward for pushes: TensorFlow does neither. Servers as replica_device_setter deals."""
     count = len(VARIABLES)
     return {'format': 'stretto-schedule', 'version': 1, 'workload': {'name': 'mlp', 'sha256': '00'},
             'policy': 'reversed', 'found_by': 'test', 'servers': servers, 'pull': pull, 'push': push,

@@ -70,7 +70,9 @@ class Pull:
 
 
 def test_arrivals_tell_steps_apart() -> None:
-    found = Arrivals([Pull(0, 0), Pull(0, 1), Pull(0, 2), Pull(0, None), Pull(1, 0)])
+    found = Arrivals()
+    found.extend([Pull(0, 0), Pull(0, 1), Pull(0, 2)])
+    found.extend([Pull(0, None), Pull(1, 0)])
     found.add([(0, 10), (3, 11), (1, 12), (2, 13), (4, 9)])
     found.add([(4, 30), (2, 20), (1, 21), (0, 22), (3, 19)])
     assert found.summary() == {'steps': 2, 'inversions_mean': 1.5, 'inversions_max': 3, 'pairs': 3}
@@ -78,6 +80,7 @@ def test_arrivals_tell_steps_apart() -> None:
 
 
 def test_a_part_of_a_step_is_no_step() -> None:
-    found = Arrivals([Pull(0, 0), Pull(0, 1), Pull(0, 2)])
+    found = Arrivals()
+    found.extend([Pull(0, 0), Pull(0, 1), Pull(0, 2)])
     found.add([(1, 1), (0, 2), (1, 10), (0, 11), (2, 12)])
     assert found.summary() == {'steps': 1, 'inversions_mean': 1.0, 'inversions_max': 1, 'pairs': 3}

@@ -13,15 +13,20 @@ class Arrivals:
     Sums cover all steps; the times of the last KEPT_STEPS are kept.
     """
 
-    def __init__(self, pulls: Sequence[Any]):
-        """pulls: of enforce.Transfer; their index is the tag of their arrivals."""
-        self._pulls = list(pulls)
+    def __init__(self) -> None:
+        self._pulls: list[Any] = []
         self._open: dict[Any, list[tuple[int, int]]] = {}
         self._kept: collections.deque[list[tuple[int, int]]] = collections.deque(maxlen=KEPT_STEPS)
         self._inversions: dict[Any, list[int]] = {}
-        channels: dict[Any, int] = collections.Counter(
-            (p.server, p.worker) for p in self._pulls if p.rank is not None)
-        self._sizes = channels
+        self._sizes: collections.Counter[Any] = collections.Counter()
+
+    def count(self) -> int:
+        return len(self._pulls)
+
+    def extend(self, pulls: Sequence[Any]) -> None:
+        """pulls: of enforce.Transfer; they get the next tags."""
+        self._pulls.extend(pulls)
+        self._sizes.update((p.server, p.worker) for p in pulls if p.rank is not None)
 
     def add(self, notes: Iterable[tuple[int, int]]) -> None:
         """notes: (tag, time in ns), all there are so far."""

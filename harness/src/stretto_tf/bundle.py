@@ -8,9 +8,11 @@ from . import fields as json_fields
 from . import workload as workload_file
 from .errors import InputError
 from .fields import Fields
-from .workload import Workload
+from .workload import Parameter, Workload
 
 MODES = ('none', 'window', 'chain_window')
+MODELS = ('alexnet_v2', 'inception_v1', 'inception_v2', 'inception_v3', 'resnet_50_v1', 'resnet_101_v1',
+          'resnet_50_v2', 'resnet_101_v2', 'vgg_16', 'vgg_19')
 NETWORKS = ('auto', 'namespaces', 'loopback')
 
 
@@ -57,9 +59,20 @@ class Cluster:
 
 
 @dataclasses.dataclass(frozen=True)
+class Model:
+    """A network whose steps are really computed."""
+
+    name: str
+    batch: int
+
+
+@dataclasses.dataclass(frozen=True)
 class Bundle:
+    """With a model, the workload has its name and no ops."""
+
     name: str
     workload: Workload
+    model: Model | None
     cluster: Cluster
     sync: bool
     policies: tuple[Policy, ...]
@@ -75,6 +88,11 @@ def _transfers(value: list[Any], place: str, workload: Workload, servers: int) -
         result.append(Transfer(fields.text('parameter'), fields.integer('slice', 0, 1 << 20, 0),
                                fields.integer('bytes', 1, 1 << 50), fields.integer('server', 0, servers - 1)))
         fields.done()
+    if not workload.ops:
+        names = list(dict.fromkeys(t.parameter for t in result))
+        sums = {name: sum(t.bytes for t in result if t.parameter == name) for name in names}
+        workload = dataclasses.replace(
+            workload, parameters=tuple(Parameter(name, sums[name], True, None) for name in names))
     for parameter in workload.parameters:
         slices = [t for t in result if t.parameter == parameter.name]
         if [t.slice for t in slices] != list(range(len(slices))) or sum(t.bytes for t in slices) != parameter.bytes:
@@ -109,7 +127,14 @@ def read(value: Any, place: str = 'bundle') -> Bundle:
     top = Fields(value, place)
     top.format('stretto-bundle', 1)
     name = top.text('name')
-    workload = workload_file.read(top.take('workload'), f'{place}.workload')
+    model = None
+    if top.has('model'):
+        fields = Fields(top.take('model'), f'{place}.model')
+        model = Model(fields.choice('name', MODELS), fields.integer('batch', 1, 1 << 20))
+        fields.done()
+        workload = Workload(model.name, model.batch, (), ())
+    else:
+        workload = workload_file.read(top.take('workload'), f'{place}.workload')
     fields = Fields(top.take('cluster'), f'{place}.cluster')
     rates = [fields.integer(key, 1000, 10**13) if fields.has(key) else None for key in ('server_bps', 'worker_bps')]
     cluster = Cluster(fields.integer('servers', 1, 64), fields.integer('workers', 1, 64), rates[0], rates[1],
@@ -128,7 +153,7 @@ def read(value: Any, place: str = 'bundle') -> Bundle:
         fields.done()
     if not policies or len({policy.name for policy in policies}) != len(policies):
         raise InputError(f'{place}.policies: there must be policies, each with a name of its own')
-    bundle = Bundle(name, workload, cluster, top.flag('sync', True), tuple(policies),
+    bundle = Bundle(name, workload, model, cluster, top.flag('sync', True), tuple(policies),
                     top.integer('steps', 1, 100_000, 20), top.integer('warm_up', 1, 100_000, 3),
                     top.integer('time_limit_s', 1, 86_400, 900))
     top.done()

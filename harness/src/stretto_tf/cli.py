@@ -6,6 +6,7 @@ import os
 import pathlib
 import sys
 import time
+from collections.abc import Callable
 
 from . import bundle as bundle_file
 from . import cluster, oplib, result, schedule
@@ -13,12 +14,14 @@ from .errors import HarnessError, InputError
 from .schedule import Enforcement
 
 
-def _run(arguments: argparse.Namespace) -> None:
-    begin = time.monotonic()
-
+def _say_since(begin: float) -> Callable[[str], None]:
     def say(text: str) -> None:
         print(f'stretto-tf: [{time.monotonic() - begin:5.1f} s] {text}', file=sys.stderr, flush=True)
+    return say
 
+
+def _run(arguments: argparse.Namespace) -> None:
+    say = _say_since(time.monotonic())
     output = pathlib.Path(arguments.output)
     if not output.parent.is_dir():
         raise InputError(f'{output.parent}: no such folder')
@@ -50,6 +53,18 @@ def _enforce(arguments: argparse.Namespace) -> None:
         os.execvpe(arguments.command[0], arguments.command, environment)
     except OSError as error:
         raise InputError(f'{arguments.command[0]}: {error.strerror}') from error
+
+
+def _profile(arguments: argparse.Namespace) -> None:
+    folder = pathlib.Path(arguments.output).absolute()
+    value, bundle = bundle_file.load(pathlib.Path(arguments.bundle))
+    if not bundle.model or bundle.cluster.workers != 1:
+        raise InputError('a profile is taken of a model ("model") on one worker')
+    folder.mkdir(parents=True, exist_ok=True)
+    say = _say_since(time.monotonic())
+    with cluster.Cluster(bundle, say) as running:
+        running.profile(value, folder, arguments.traces)
+    say(f'wrote {folder}')
 
 
 def _positive(text: str) -> int:
@@ -84,10 +99,19 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument('-o', '--output', metavar='RESULT', help='stretto-measurement file to write')
     run.add_argument('--network', choices=bundle_file.NETWORKS, help="in place of the bundle's")
     run.add_argument('--schedule', metavar='SCHEDULE', help='stretto-schedule file')
-    run.add_argument('--mode', choices=bundle_file.MODES[1:], help='how to enforce an order, in place of the schedule\'s')
+    run.add_argument('--mode', choices=bundle_file.MODES[1:],
+                     help="how to enforce an order, in place of the schedule's")
     run.add_argument('--window', type=_positive, metavar='K', help='pulls under way at a time')
     run.add_argument('--report', metavar='FILE', help='write the arrivals there; {pid} becomes the process id')
     run.set_defaults(call=_run_or_enforce)
+    profile = commands.add_parser('profile', help='trace steps of a model',
+                                  description='Traces steps of a model, unordered, and writes what "stretto import" '
+                                              'reads: step.pb.gz (the least time of each op), graph.pb.gz, and each '
+                                              'traced step.')
+    profile.add_argument('bundle', metavar='BUNDLE', help='stretto-bundle file with a model and one worker')
+    profile.add_argument('-o', '--output', metavar='FOLDER', required=True)
+    profile.add_argument('--traces', type=_positive, default=5, metavar='N', help='steps to trace (default: 5)')
+    profile.set_defaults(call=_profile)
     return parser
 
 

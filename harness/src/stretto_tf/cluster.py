@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts the tasks of a cluster, measures policy after policy, and ends everything whatever happens."""
+import pathlib
 import shutil
 import signal
 import time
@@ -95,7 +96,8 @@ class Cluster:
                             'worker_bps': cluster.worker_bps, 'burst': '128kb', 'congestion_control': control}
         for task in both:
             task.send({'kind': 'start', 'ps': addresses[:cluster.servers], 'worker': addresses[cluster.servers:],
-                       'inter_op_threads': 16, 'intra_op_threads': 2})
+                       'real': self.bundle.model is not None, 'intra_op_threads': 2,
+                       'inter_op_threads': 2 if self.bundle.model else 16})
         started = self._wait(both, 'started', START_S)[0]
         self.tensorflow, self.nice = started['tensorflow'], started['nice']
 
@@ -140,6 +142,13 @@ class Cluster:
                  f'{summary["inversions_mean"]:.1f} inversions of {summary["pairs"]}, '
                  f'{time.monotonic() - begin:.0f} s')
         return cell
+
+    def profile(self, value: Any, folder: pathlib.Path, traces: int) -> None:
+        worker = self.workers[0]
+        worker.send({'kind': 'profile', 'bundle': value, 'folder': str(folder), 'traces': traces})
+        [counts] = self._wait([worker], 'profiled')
+        self.say(f'{counts["records"]} ops recorded in {traces} steps, the least time of each taken; '
+                 f'{counts["missing"]} of them were missing in one step or more')
 
 
 def run(value: Any, bundle: Bundle, say: Say) -> dict[str, Any]:

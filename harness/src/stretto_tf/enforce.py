@@ -25,6 +25,10 @@ _GRADIENTS = ('delta', 'grad', 'gradient', 'value')
 MAX_SHOWN = 10
 
 
+# Makes a marker of a value, given the variable's name.
+Stamp = Callable[[Any, str], Any]
+
+
 @dataclasses.dataclass(frozen=True)
 class Place:
     """A task, from a device's name."""
@@ -102,12 +106,12 @@ def _host(device: str) -> str:
 
 
 class _Rewriter:
-    def __init__(self, graph: Any, schedule: Schedule, stamp: Callable[..., Any] | None):
+    def __init__(self, graph: Any, schedule: Schedule, frozen: int):
         import tensorflow as tf
         self.tf = tf
         self.graph = graph
         self.schedule = schedule
-        self.stamp = stamp
+        self.frozen = frozen
         self.result = Rewritten()
 
     def at(self, device: str) -> Any:
@@ -121,12 +125,16 @@ class _Rewriter:
         stack.enter_context(self.tf.compat.v1.device(device))
         return stack
 
-    def marker(self, value: Any) -> Any:
-        if self.stamp:
-            return self.stamp(value=value, tag=len(self.result.pulls))
-        return self.tf.raw_ops.Identity(input=value)
+    def marker(self, value: Any, name: str, stamp: Stamp | None) -> Any:
+        return stamp(value, name) if stamp else self.tf.raw_ops.Identity(input=value)
 
-    def pulls(self, needed: set[Any]) -> None:
+    def replace(self, op: Any, index: int, value: Any) -> None:
+        if op._id <= self.frozen:
+            raise InputError('a session ran the graph before all of it was built; its transfers can only be ordered if '
+                             f'the first run comes after the optimizer has been made (op "{op.name}" was there)')
+        op._update_input(index, value)
+
+    def pulls(self, needed: set[Any], stamp: Stamp | None) -> None:
         for read in [op for op in self.graph.get_operations() if op.type in READS]:
             variable = variable_of(read.inputs[0])
             server = place_of(variable.device) if variable is not None else None
@@ -137,9 +145,10 @@ class _Rewriter:
                 if user in needed and _is_remote(user, server):
                     workers.setdefault(_host(user.device), []).append(user)
             for worker, users in sorted(workers.items()):
-                self.pull(variable, server, read, worker, users)
+                self.pull(variable, server, read, worker, users, stamp)
 
-    def pull(self, variable: Any, server: Place, read: Any, worker: str, users: list[Any]) -> None:
+    def pull(self, variable: Any, server: Place, read: Any, worker: str, users: list[Any],
+             stamp: Stamp | None) -> None:
         with self.at(variable.device):
             if read.type == 'Identity':
                 start = self.tf.raw_ops.Identity(input=variable.outputs[0])
@@ -149,17 +158,17 @@ class _Rewriter:
         for before in read.control_inputs:
             start.op._add_control_input(before)
         with self.at(worker):
-            marker = self.marker(start)
+            marker = self.marker(start, variable.name, stamp)
             marker.set_shape(read.outputs[0].shape)
         for user in users:
             for i, tensor in enumerate(user.inputs):
                 if tensor.op is read:
-                    user._update_input(i, marker)
+                    self.replace(user, i, marker)
         known = self.known(variable, server)
         self.result.pulls.append(Transfer(variable.name, server, worker, known.pull if known else None,
                                           variable_bytes(variable) or 0, start.op, marker.op))
 
-    def pushes(self, updates: Iterable[Any]) -> None:
+    def pushes(self, updates: Iterable[Any], stamp: Stamp | None) -> None:
         for update in updates:
             variable = variable_of(update.inputs[0])
             server = place_of(variable.device) if variable is not None else None
@@ -177,8 +186,8 @@ class _Rewriter:
                 with self.at(worker):
                     start = self.tf.raw_ops.Identity(input=gradient)
                 with self.at(variable.device):
-                    marker = self.tf.raw_ops.Identity(input=start)
-                update._update_input(i, marker)
+                    marker = self.marker(start, variable.name, stamp)
+                self.replace(update, i, marker)
                 known = self.known(variable, server)
                 self.result.pushes.append(Transfer(variable.name, server, _host(worker), known.push if known else None,
                                                    variable_bytes(variable) or 0, start.op, marker.op))
@@ -218,19 +227,22 @@ def check(graph: Any, schedule: Schedule) -> None:
         raise InputError('the schedule was made for another model: ' + '; '.join(faults[:MAX_SHOWN]) + more)
 
 
-def rewrite(graph: Any, schedule: Schedule, stamp: Callable[..., Any] | None) -> Rewritten | None:
+def rewrite(graph: Any, schedule: Schedule, pull_stamp: Stamp | None = None, push_stamp: Stamp | None = None,
+            frozen: int = 0) -> Rewritten | None:
     """None, and nothing changes, as long as the graph has no update of a variable.
 
-    `stamp` makes markers that are noted under the pull's index; else they are Identity ops.
+    Stamps are called once per transfer, pulls in the order of the result; without them markers are Identity ops. Ops
+    up to the number `frozen` have been seen by a session.
     """
     updates = [op for op in graph.get_operations() if is_update(op)]
     if not updates:
         return None
     check(graph, schedule)
-    rewriter = _Rewriter(graph, schedule, stamp)
-    rewriter.pulls(ancestors(updates))
+    rewriter = _Rewriter(graph, schedule, frozen)
+    rewriter.pulls(ancestors(updates), pull_stamp)
+    if schedule.push.mode != 'none' or push_stamp:
+        rewriter.pushes(updates, push_stamp)
     if schedule.push.mode != 'none':
-        rewriter.pushes(updates)
         _chain(rewriter.result.pushes, schedule.push)
     if schedule.pull.mode != 'none':
         _chain(rewriter.result.pulls, schedule.pull)

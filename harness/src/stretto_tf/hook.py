@@ -8,10 +8,12 @@ import atexit
 import ctypes
 import importlib.abc
 import importlib.machinery
+import itertools
 import os
 import pathlib
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
@@ -70,11 +72,12 @@ class Enforcer:
         self.report = os.environ.get('STRETTO_TF_REPORT')
         self._lock = threading.RLock()
         self._library: Any = None
-        self._seen: dict[int, int] = {}
-        self._arrivals: arrivals.Arrivals | None = None
-        self._graphs: list[Any] = []
+        # Per graph: how many ops it had when a session ran it last; those that are done.
+        self._seen: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._done: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._arrivals = arrivals.Arrivals()
 
-    def stamp(self) -> Callable[..., Any] | None:
+    def stamp(self) -> enforce.Stamp | None:
         """The op that notes arrivals, if the library fits this TensorFlow."""
         import tensorflow as tf
         path = os.environ.get('STRETTO_TF_OPS', '')
@@ -88,39 +91,34 @@ class Enforcer:
             _say(f'the op library does not fit this TensorFlow, arrivals are not recorded: {error}')
             return None
         self._library.stretto_take_notes.restype = ctypes.c_int64
-        return ops.stretto_stamp  # type: ignore[no-any-return]
+        tags = itertools.count(self._arrivals.count())
+        return lambda value, name: ops.stretto_stamp(value=value, tag=next(tags))
 
     def prepare(self, session: Any) -> None:
         """To be called before each run of a session."""
         graph = session.graph
         with self._lock:
-            if any(graph is known for known in self._graphs):
+            seen, now = self._seen.get(graph, 0), graph.version
+            if graph in self._done or seen == now:
                 return
-            seen = self._seen.get(id(graph))
-            operations = graph.version
-            if seen == operations:
+            self._seen[graph] = now
+            if not any(enforce.is_update(op) for op in graph.get_operations()):
                 return
-            self._seen[id(graph)] = operations
-            if any(enforce.is_update(op) for op in graph.get_operations()) is False:
-                return
-            if seen is not None:
-                raise HarnessError('the graph was run before it had an optimizer; its transfers can only be ordered '
-                                   'if the whole graph is built before the first run of a session')
             finalized = graph.finalized
             if finalized:
                 graph._unsafe_unfinalize()
             local = session._target in (None, b'') or session._target.decode() in _servers
             stamp = self.stamp() if local else None
             try:
-                result = enforce.rewrite(graph, self.schedule, stamp)
+                result = enforce.rewrite(graph, self.schedule, stamp, frozen=seen)
             finally:
                 if finalized:
                     graph.finalize()
             assert result
-            self._graphs.append(graph)
+            self._done.add(graph)
             self._tell(result)
             if stamp:
-                self._arrivals = arrivals.Arrivals(result.pulls)
+                self._arrivals.extend(result.pulls)
 
     def _tell(self, result: enforce.Rewritten) -> None:
         ordered = sum(transfer.rank is not None for transfer in result.pulls)
@@ -139,7 +137,7 @@ class Enforcer:
                  'the order holds on each server')
 
     def collect(self) -> None:
-        if self._arrivals is None:
+        if self._library is None:
             return
         rows = (ctypes.c_int64 * (3 * _TAKE))()
         with self._lock:
@@ -147,11 +145,12 @@ class Enforcer:
                 self._arrivals.add([(rows[3 * i], rows[3 * i + 2]) for i in range(count)])
 
     def finish(self) -> None:
-        if self._arrivals is None:
+        if not self._arrivals.count():
             return
         self.collect()
         summary = self._arrivals.summary()
-        _say(f'{summary["steps"]} steps, {summary["inversions_mean"]:.2f} inversions of {summary["pairs"]} pairs a step')
+        _say(f'{summary["steps"]} steps, {summary["inversions_mean"]:.2f} inversions of {summary["pairs"]} pairs '
+             'a step')
         if self.report:
             from . import result
             path = pathlib.Path(self.report.replace('{pid}', str(os.getpid())))

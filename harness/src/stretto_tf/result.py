@@ -43,7 +43,7 @@ def _layer_times(policy: Policy, workload: Workload) -> dict[str, list[float]]:
     """Times per variable, us, if the workload is a chain of layers with one whole variable each; else nothing."""
     n = len(workload.parameters)
     ops, names = workload.ops, [parameter.name for parameter in workload.parameters]
-    chain = len(ops) == 2 * n and [t.parameter for t in policy.transfers] == names and all(
+    chain = n > 0 and len(ops) == 2 * n and [t.parameter for t in policy.transfers] == names and all(
         op.inputs == ((ops[i - 1].name,) if i else ()) and op.backward == (i >= n)
         and op.reads == ((names[i],) if i < n else ())
         and (i < n or workload.parameters[2 * n - 1 - i].gradient == op.name) for i, op in enumerate(ops))
@@ -61,6 +61,8 @@ def cell(bundle: Bundle, policy: Policy, times: Sequence[Sequence[Sequence[int]]
     found: list[list[list[list[tuple[int, int, int]]]]] = [[[[], [], []] for _ in steps] for steps in times]
     for tag, start, end in sorted(notes, key=lambda note: note[2]):
         worker, kind, index = emulated.untag(tag)
+        if kind != emulated.COMPUTE and index >= len(policy.transfers):
+            continue  # a tensor of the network that is none of the transfers
         step = bisect.bisect_right(begins[worker], start) - 1
         if step >= 0 and end <= times[worker][step][1]:
             found[worker][step][kind].append((index, start, end))
@@ -94,7 +96,7 @@ def cell(bundle: Bundle, policy: Policy, times: Sequence[Sequence[Sequence[int]]
 def document(bundle: Bundle, network: dict[str, Any], tensorflow: str, nice: int,
              cells: list[dict[str, Any]]) -> dict[str, Any]:
     return {'format': 'stretto-measurement', 'version': 1, 'name': bundle.name, 'workload': bundle.workload.name,
-            'compute': 'emulated', 'sync': bundle.sync, 'warm_up': bundle.warm_up,
+            'compute': 'real' if bundle.model else 'emulated', 'sync': bundle.sync, 'warm_up': bundle.warm_up,
             'when': datetime.datetime.now(datetime.timezone.utc).isoformat(timespec='seconds'),
             'tensorflow': tensorflow, 'machine': machine.describe(), 'nice': nice, 'network': network, 'cells': cells}
 

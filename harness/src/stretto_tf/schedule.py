@@ -102,7 +102,8 @@ def from_policy(bundle: Bundle, policy: Policy) -> Schedule:
     pull = {transfer: rank for rank, transfer in enumerate(policy.pull.order)}
     push = {transfer: rank for rank, transfer in enumerate(policy.push.order)}
     variables = {
-        names_of_slices(t.parameter, counts[t.parameter])[t.slice]: Variable(t.bytes, t.server, pull.get(i), push.get(i))
+        names_of_slices(t.parameter, counts[t.parameter])[t.slice]:
+            Variable(t.bytes, t.server, pull.get(i), push.get(i))
         for i, t in enumerate(policy.transfers)}
     return Schedule(policy.name, Enforcement(policy.pull.mode, policy.pull.window),
                     Enforcement(policy.push.mode, policy.push.window), variables)

@@ -6,6 +6,7 @@ switch (holds a network namespace and does nothing), ps, worker.
 """
 import json
 import os
+import pathlib
 import signal
 import sys
 import time
@@ -41,11 +42,14 @@ class Task:
         self.answer('entered')
 
     def start(self, message: dict[str, Any]) -> None:
+        if message['real']:
+            from . import real
+            real.prepare()
         import tensorflow as tf
         from . import config, oplib
-        tf.compat.v1.disable_eager_execution()
+        tf.compat.v1.disable_v2_behavior()
         oplib.load()
-        nice = processes.raise_priority()
+        nice = os.getpriority(os.PRIO_PROCESS, 0) if message['real'] else processes.raise_priority()
         self.config = config.session_config(message['inter_op_threads'], message['intra_op_threads'])
         self.server = tf.compat.v1.train.Server(
             {'ps': message['ps'], 'worker': message['worker']}, job_name=self.role, task_index=self.index,
@@ -56,10 +60,10 @@ class Task:
         """Builds, then initialises (worker 0), then measures; the parent lets all workers go together."""
         import tensorflow as tf
         from . import bundle as bundle_file
-        from . import emulated
+        from . import emulated, real
         bundle = bundle_file.read(message['bundle'])
         index = message['index']
-        built = emulated.build(bundle, bundle.policies[index], index, self.index)
+        built = (real if bundle.model else emulated).build(bundle, bundle.policies[index], index, self.index)
         with tf.compat.v1.Session(self.server.target, graph=built.graph, config=self.config) as session:
             if self.index == 0:
                 session.run(built.init)
@@ -83,6 +87,20 @@ class Task:
             notes = [row for place in session.run(built.drains) for row in place.tolist()]
             self.answer('measured', times=times, notes=notes)
 
+    def profile(self, message: dict[str, Any]) -> None:
+        """Writes traces of steps of the graph as it is; worker 0 of a cluster with one worker."""
+        import tensorflow as tf
+        from . import bundle as bundle_file
+        from . import profile, real
+        bundle = bundle_file.read(message['bundle'])
+        built = real.build(bundle, bundle.policies[0], 0, self.index, as_it_is=True)
+        with tf.compat.v1.Session(self.server.target, graph=built.graph, config=self.config) as session:
+            session.run(built.init)
+            found = profile.trace(session, built.step, bundle.warm_up, message['traces'],
+                                  lambda: self.answer('step'))
+            counts = profile.write(pathlib.Path(message['folder']), built.graph, built.step, found)
+        self.answer('profiled', **counts)
+
     def reset(self, message: dict[str, Any]) -> None:
         """Frees the variables of all servers."""
         import tensorflow as tf
@@ -97,7 +115,8 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), 'w')
     os.dup2(2, 1)
     task = Task(role, index, answers)
-    handlers = {'enter': task.enter, 'start': task.start, 'policy': task.policy, 'reset': task.reset}
+    handlers = {'enter': task.enter, 'start': task.start, 'policy': task.policy, 'profile': task.profile,
+                'reset': task.reset}
     while True:
         message = _receive()
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The classic script of a parameter-server cluster, as a user of TensorFlow 1 writes it. It knows nothing of stretto."""
+"""The classic script of a parameter-server cluster, as a user of TensorFlow 1 writes it; it does not know stretto."""
 import argparse
 
 import numpy as np
