@@ -75,16 +75,20 @@ def build(bundle: Bundle, policy: Policy, policy_index: int, worker: int) -> Ste
                 computed[op.name] = ops.stretto_compute(
                     duration_ns=round(op.time_ps / 1000), tag=tag(worker, COMPUTE, i), name=f'op{i}')
 
-        sent, received, updates = {}, {}, [[] for _ in servers]  # type: ignore[var-annotated]
+        sent: dict[int, Any] = {}
+        received: dict[int, Any] = {}
+        updates: list[list[Any]] = [[] for _ in servers]
         for parameter in workload.parameters:
-            for i in slices[parameter.name] if parameter.gradient is not None else ():
+            if parameter.gradient is None:
+                continue
+            for i in slices[parameter.name]:
                 with v1.device(here + '/cpu:0'), tf.control_dependencies([computed[parameter.gradient]]):
                     sent[i] = tf.identity(arrived[i], name=f'gradient{i}')
-                server = transfers[i].server
-                with v1.device(servers[server] + '/cpu:0'):
+                home = transfers[i].server
+                with v1.device(servers[home] + '/cpu:0'):
                     received[i] = ops.stretto_stamp(value=sent[i], tag=tag(worker, PUSH, i), name=f'push{i}')
-                    updates[server].append(tf.raw_ops.ApplyGradientDescent(
-                        var=variables[i]._ref(), alpha=rates[server], delta=received[i], use_locking=False).op)
+                    updates[home].append(tf.raw_ops.ApplyGradientDescent(
+                        var=variables[i]._ref(), alpha=rates[home], delta=received[i], use_locking=False).op)
         for i, edges in enumerate(order.edges(policy.push, transfers)):
             if edges.arrival in received and i in sent:
                 sent[i].op._add_control_input(received[edges.arrival].op)

@@ -30,7 +30,7 @@ def _key(device: Any, node: Any) -> tuple[str, str, str]:
 
 
 def _nanoseconds(node: Any) -> int:
-    return node.all_end_rel_nanos or node.all_end_rel_micros * 1000
+    return int(node.all_end_rel_nanos or node.all_end_rel_micros * 1000)
 
 
 def merge(steps: Sequence[Any]) -> tuple[Any, dict[str, int]]:
