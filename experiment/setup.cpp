@@ -45,10 +45,14 @@ auto located(const config::Place& place, const std::string& key, F&& f) {
 
 std::string placement_name(PlacementKind kind) {
   switch (kind) {
-    case PlacementKind::RoundRobin: return "round_robin";
-    case PlacementKind::Greedy: return "greedy";
-    case PlacementKind::Partitioned: return "partitioned";
-    case PlacementKind::ByName: return "by_name";
+    case PlacementKind::RoundRobin:
+      return "round_robin";
+    case PlacementKind::Greedy:
+      return "greedy";
+    case PlacementKind::Partitioned:
+      return "partitioned";
+    case PlacementKind::ByName:
+      return "by_name";
   }
   return "";
 }
@@ -85,13 +89,13 @@ void scale_batch(const WorkloadSpec& spec, GraphPointer& graph, std::vector<std:
     fail(spec.batch_place, "workload.batch_per_worker",
          fmt::format("the ops of a step would take {:.3g} s", total * ratio),
          fmt::format("the profile has a batch of {}", graph->batch));
-  assumptions.push_back(fmt::format(
-      "op times, profiled with a batch of {}, {}", graph->batch,
-      spec.batch_fixed_share == 0 ? "grow in proportion to the batch"
-                                  : fmt::format("grow in proportion to the batch but for a fixed share of {:g} %",
-                                                100 * spec.batch_fixed_share)));
-  graph = std::make_shared<const graph::Graph>(
-      graph::with_batch(*graph, *spec.batch_per_worker, spec.batch_fixed_share));
+  assumptions.push_back(fmt::format("op times, profiled with a batch of {}, {}", graph->batch,
+                                    spec.batch_fixed_share == 0
+                                        ? "grow in proportion to the batch"
+                                        : fmt::format("grow in proportion to the batch but for a fixed share of {:g} %",
+                                                      100 * spec.batch_fixed_share)));
+  graph =
+      std::make_shared<const graph::Graph>(graph::with_batch(*graph, *spec.batch_per_worker, spec.batch_fixed_share));
 }
 
 void freeze(const WorkloadSpec& spec, GraphPointer& graph, std::vector<std::string>& assumptions) {
@@ -110,19 +114,23 @@ void freeze(const WorkloadSpec& spec, GraphPointer& graph, std::vector<std::stri
                                    : fmt::format("did you mean '{}'?", guess)});
   }
   if (!wrong.empty()) throw UserError(std::move(wrong));
-  assumptions.push_back(fmt::format(
-      "frozen variables ({}) are pulled, not pushed; backward ops that serve nothing else ({}) are left out, the others "
-      "keep their times",
-      frozen.parameters, frozen.dropped_ops));
+  assumptions.push_back(
+      fmt::format("frozen variables ({}) are pulled, not pushed; backward ops that serve nothing else ({}) are left "
+                  "out, the others "
+                  "keep their times",
+                  frozen.parameters, frozen.dropped_ops));
   graph = std::make_shared<const graph::Graph>(std::move(frozen.graph));
 }
 
 double ratio_of(const TransfersSpec& spec) {
   if (spec.ratio) return *spec.ratio;
   switch (spec.precision) {
-    case Precision::Fp32: return 1;
-    case Precision::Fp16: return 0.5;
-    case Precision::Int8: return 0.25;
+    case Precision::Fp32:
+      return 1;
+    case Precision::Fp16:
+      return 0.5;
+    case Precision::Int8:
+      return 0.25;
   }
   return 1;
 }
@@ -134,7 +142,8 @@ void compress(const TransfersSpec& spec, GraphPointer& graph, cluster::Cluster& 
     graph = std::make_shared<const graph::Graph>(graph::with_bytes(*graph, ratio));
     for (cluster::Server& server : cluster.servers) server.update_rate = server.update_rate.scaled(ratio);
     assumptions.push_back(fmt::format(
-        "variables and gradients are sent as {:g} of their bytes, both ways; bytes in this answer are those sent", ratio));
+        "variables and gradients are sent as {:g} of their bytes, both ways; bytes in this answer are those sent",
+        ratio));
   }
   if (spec.encode_ps == 0 && spec.decode_ps == 0) return;
   const auto slow = [&](auto& hosts) {
@@ -152,8 +161,7 @@ training::VariationSpec variation_of(const NoiseSpec& spec) {
   training::VariationSpec v;
   v.compute_cv = spec.compute_cv;
   for (const SlowWorkerSpec& s : spec.slow_workers)
-    v.slow_workers.push_back(
-        {s.worker, s.slowdown, Time() + s.from, s.until ? Time() + *s.until : Time::never()});
+    v.slow_workers.push_back({s.worker, s.slowdown, Time() + s.from, s.until ? Time() + *s.until : Time::never()});
   for (const NicChangeSpec& n : spec.nics) v.nics.push_back({n.server, n.host, Time() + n.at, n.factor});
   return v;
 }
@@ -161,10 +169,13 @@ training::VariationSpec variation_of(const NoiseSpec& spec) {
 // The named orders in the file of a policy, if it has one.
 std::vector<plan::NamedOrder> read_named(const PolicyChoice& choice) {
   switch (choice.policy->file) {
-    case policies::FileKind::Order: return {io::read_order_file(choice.file)};
-    case policies::FileKind::Recorded: return io::read_arrivals(choice.file);
+    case policies::FileKind::Order:
+      return {io::read_order_file(choice.file)};
+    case policies::FileKind::Recorded:
+      return io::read_arrivals(choice.file);
     case policies::FileKind::None:
-    case policies::FileKind::Schedule: return {};
+    case policies::FileKind::Schedule:
+      return {};
   }
   return {};
 }
@@ -174,8 +185,8 @@ std::vector<plan::NamedOrder> read_named(const PolicyChoice& choice) {
 std::shared_ptr<const graph::Graph> Workloads::get(const WorkloadSpec& spec) {
   auto& graph = graphs_[spec.file];
   if (!graph)
-    graph = std::make_shared<const graph::Graph>(located(
-        spec.place, "workload", [&] { return std::move(io::import_any(spec.file).graph); }));
+    graph = std::make_shared<const graph::Graph>(
+        located(spec.place, "workload", [&] { return std::move(io::import_any(spec.file).graph); }));
   return graph;
 }
 
@@ -198,15 +209,16 @@ void fill_times(const Spec& spec, GraphPointer& graph, std::vector<std::string>&
   if (!d.peak_gflops)
     fail(spec.workload.place, "workload", "no op of the workload has a time, and the device cannot give one",
          "give cluster.workers.device.peak_gflops and memory_gbytes, or import a traced step");
-  const device::Roofline roofline{*d.peak_gflops * 1e9, *d.memory_gbytes * 1e9, d.flops_efficiency,
-                                  d.memory_efficiency, d.launch};
+  const device::Roofline roofline{*d.peak_gflops * 1e9, *d.memory_gbytes * 1e9, d.flops_efficiency, d.memory_efficiency,
+                                  d.launch};
   graph::Graph filled = *graph;
   const device::Filled count = device::fill_times(filled, roofline);
   for (const Diagnostic& problem : graph::check(filled))
     fail(d.roofline_place, "cluster.workers.device", "the times of this device do not work: " + problem.message, "");
-  assumptions.push_back(fmt::format("op times are a roofline's of {}: {} of {} ops limited by operations, the rest by "
-                                    "memory; {} of unknown work",
-                                    d.name, count.compute_bound, count.ops, count.unknown));
+  assumptions.push_back(
+      fmt::format("op times are a roofline's of {}: {} of {} ops limited by operations, the rest by "
+                  "memory; {} of unknown work",
+                  d.name, count.compute_bound, count.ops, count.unknown));
   graph = std::make_shared<const graph::Graph>(std::move(filled));
 }
 
@@ -244,7 +256,8 @@ Setup make_setup(const Spec& spec, Workloads& workloads) {
   setup.placement = placement_name(p.kind);
   if (p.parts > 0) setup.placement_options.parts = p.parts;
   if (p.part_size > Bytes()) setup.placement_options.slice = p.part_size;
-  for (const NamedServer& named : p.by_name) setup.placement_options.servers.emplace_back(named.parameter, named.server);
+  for (const NamedServer& named : p.by_name)
+    setup.placement_options.servers.emplace_back(named.parameter, named.server);
   located(p.place, "cluster.servers.placement", [&] { place(setup); });
   return setup;
 }
@@ -254,15 +267,17 @@ plan::Plan make_plan(const Setup& setup, const PolicySpec& spec, std::uint64_t s
   const config::Place& place = choice.file.empty() ? spec.place : choice.file_place;
   return located(place, "policies." + spec.name, [&] {
     if (choice.policy->file == policies::FileKind::Schedule)
-      return io::read_schedule(choice.file, *setup.graph, static_cast<std::uint32_t>(setup.cluster.servers.size())).plan;
+      return io::read_schedule(choice.file, *setup.graph, static_cast<std::uint32_t>(setup.cluster.servers.size()))
+          .plan;
     plan::Plan plan;
     plan.policy = spec.name;
-    plan.layout = choice.order.partition > Bytes() ? plan::partition(setup.layout, choice.order.partition) : setup.layout;
+    plan.layout =
+        choice.order.partition > Bytes() ? plan::partition(setup.layout, choice.order.partition) : setup.layout;
     std::vector<Duration> time(setup.graph->parameters.size());
     for (const plan::Transfer& t : plan.layout.transfers)
       time[t.parameter.index()] += cluster::pull_time(setup.cluster, 0, t.server, t.bytes);
-    const policies::PolicyInput input{*setup.graph, plan.layout, std::move(time), seed, setup.training.barrier,
-                                      read_named(choice)};
+    const policies::PolicyInput input{*setup.graph,           plan.layout,       std::move(time), seed,
+                                      setup.training.barrier, read_named(choice)};
     plan.order = policies::make_order(spec.name, input, choice.own);
     apply(choice.order, *choice.policy, plan.order);
     return plan;

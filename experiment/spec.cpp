@@ -87,9 +87,9 @@ void check_cluster(Reader& reader, const Node& root, const Spec& s) {
   const DeviceSpec& device = s.cluster.workers.device;
   if (device.peak_gflops.has_value() != device.memory_gbytes.has_value() &&
       clean(reader, {"cluster.workers.device.peak_gflops", "cluster.workers.device.memory_gbytes"}))
-    reader.error(place_of(root, std::string("cluster.workers.device.") +
-                                    (device.peak_gflops ? "peak_gflops" : "memory_gbytes")),
-                 "cluster.workers.device", "peak_gflops and memory_gbytes go together", "give both or none");
+    reader.error(
+        place_of(root, std::string("cluster.workers.device.") + (device.peak_gflops ? "peak_gflops" : "memory_gbytes")),
+        "cluster.workers.device", "peak_gflops and memory_gbytes go together", "give both or none");
   const std::string cores = "cluster.workers.device.cores";
   if (s.cluster.workers.device.kind == DeviceKind::Gpu && config::find_path(root, cores) &&
       clean(reader, {"cluster.workers.device.kind"}))
@@ -149,7 +149,8 @@ void check_noise(Reader& reader, const Node& root, const Spec& s) {
                               std::uint32_t count, const char* count_key) {
     if (host < count || !clean(reader, {count_key, key})) return;
     const config::Entry* entry = item.find(kind);
-    reader.error(entry ? entry->value.place : item.place, key + "." + kind, fmt::format("there is no {} {}", kind, host),
+    reader.error(entry ? entry->value.place : item.place, key + "." + kind,
+                 fmt::format("there is no {} {}", kind, host),
                  count == 1 ? fmt::format("there is one {}, 0", kind) : fmt::format("valid: 0 to {}", count - 1));
   };
   const auto check_list = [&](const char* path, std::size_t size, const auto& check_item) {
@@ -164,8 +165,10 @@ void check_noise(Reader& reader, const Node& root, const Spec& s) {
   });
   check_list("noise.nics", s.noise.nics.size(), [&](const auto& key, const Node& item, std::size_t i) {
     const NicChangeSpec& n = s.noise.nics[i];
-    if (n.server) check_host(key, item, "server", n.host, servers, "cluster.servers.count");
-    else check_host(key, item, "worker", n.host, workers, "cluster.workers.count");
+    if (n.server)
+      check_host(key, item, "server", n.host, servers, "cluster.servers.count");
+    else
+      check_host(key, item, "worker", n.host, workers, "cluster.workers.count");
   });
 }
 

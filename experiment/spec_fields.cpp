@@ -169,11 +169,13 @@ void read_policy(Reader& reader, const Node& node, const std::string& key, Spec&
     policy.name = entry.key;
     policy.place = entry.place;
     const std::string path = key + "." + entry.key;
-    if (entry.value.is_scalar()) read_option(reader, {"file", entry.value.place, entry.value}, path, policy);
+    if (entry.value.is_scalar())
+      read_option(reader, {"file", entry.value.place, entry.value}, path, policy);
     else if (!entry.value.is_map() && !entry.value.is_null())
       return reader.error(entry.value.place, path, "expected options, found " + config::describe(entry.value),
                           "options go below the name: {name: {option: value}}");
-    for (const config::Entry& option : entry.value.entries) read_option(reader, option, path + "." + option.key, policy);
+    for (const config::Entry& option : entry.value.entries)
+      read_option(reader, option, path + "." + option.key, policy);
   }
   if (std::find(s.policies.begin(), s.policies.end(), policy) != s.policies.end())
     return reader.error(policy.place, key, fmt::format("the policy '{}' stands here twice", policy.name));
@@ -216,8 +218,10 @@ constexpr double kMaxFactor = 1000;
 void read_transfer_ratio(Reader& reader, const Node& node, const std::string& key, Spec& s) {
   const auto ratio = reader.read_fraction(node, key);
   if (!ratio) return;
-  if (*ratio > 0 && *ratio <= 1) s.workload.transfers.ratio = ratio;
-  else reader.error(node.place, key, config::describe(node) + " is out of range", "valid: more than 0, at most 1");
+  if (*ratio > 0 && *ratio <= 1)
+    s.workload.transfers.ratio = ratio;
+  else
+    reader.error(node.place, key, config::describe(node) + " is out of range", "valid: more than 0, at most 1");
 }
 
 void read_freeze(Reader& reader, const Node& node, const std::string& key, Spec& s) {
@@ -231,8 +235,7 @@ void read_freeze(Reader& reader, const Node& node, const std::string& key, Spec&
 
 std::string write_freeze(const Spec& s) {
   std::string out;
-  for (const FreezeSpec& f : s.workload.freeze)
-    out += (out.empty() ? "" : ", ") + config::quote_if_needed(f.pattern);
+  for (const FreezeSpec& f : s.workload.freeze) out += (out.empty() ? "" : ", ") + config::quote_if_needed(f.pattern);
   return out.empty() ? "" : "[" + out + "]";
 }
 
@@ -421,8 +424,7 @@ void add_network(Rows& rows) {
 void read_item(Reader& reader, const Node& node, const std::string& key, const std::vector<std::string>& names,
                const std::function<void(const config::Entry&, const std::string& path)>& read) {
   if (!node.is_map())
-    return reader.error(node.place, key, "expected a mapping, found " + config::describe(node),
-                        "keys: " + join(names));
+    return reader.error(node.place, key, "expected a mapping, found " + config::describe(node), "keys: " + join(names));
   for (const config::Entry& entry : node.entries) {
     const std::string path = key + "." + entry.key;
     if (std::find(names.begin(), names.end(), entry.key) != names.end()) {
@@ -438,7 +440,8 @@ void read_item(Reader& reader, const Node& node, const std::string& key, const s
 void read_factor(Reader& reader, const Node& node, const std::string& key, double& factor) {
   const auto number = reader.read_number(node, key);
   if (!number) return;
-  if (*number > 0 && *number <= kMaxFactor) factor = *number;
+  if (*number > 0 && *number <= kMaxFactor)
+    factor = *number;
   else
     reader.error(node.place, key, config::describe(node) + " is out of range",
                  fmt::format("valid: more than 0, at most {}", kMaxFactor));
@@ -458,21 +461,27 @@ void read_host(Reader& reader, const Node& node, const std::string& key, std::ui
 }
 
 void read_slow_workers(Reader& reader, const Node& node, const std::string& key, Spec& s) {
-  read_list(reader, node, key, "for example [{worker: 3, slowdown: 1.3}]", [&](const Node& item, const std::string& at) {
-    SlowWorkerSpec slow;
-    read_item(reader, item, at, {"worker", "slowdown", "from", "until"}, [&](const config::Entry& e, const auto& path) {
-      if (e.key == "worker") read_host(reader, e.value, path, slow.worker);
-      else if (e.key == "slowdown") read_factor(reader, e.value, path, slow.slowdown);
-      else if (e.key == "from") slow.from = reader.read_duration(e.value, path).value_or(Duration());
-      else slow.until = reader.read_duration(e.value, path);
-    });
-    if (item.is_map())
-      for (const char* name : {"worker", "slowdown"})
-        if (!item.find(name)) reader.error(item.place, at, fmt::format("'{}' is missing", name));
-    if (slow.until && *slow.until <= slow.from)
-      reader.error(item.find("until")->value.place, at + ".until", "is not after from");
-    s.noise.slow_workers.push_back(slow);
-  });
+  read_list(reader, node, key, "for example [{worker: 3, slowdown: 1.3}]",
+            [&](const Node& item, const std::string& at) {
+              SlowWorkerSpec slow;
+              read_item(reader, item, at, {"worker", "slowdown", "from", "until"},
+                        [&](const config::Entry& e, const auto& path) {
+                          if (e.key == "worker")
+                            read_host(reader, e.value, path, slow.worker);
+                          else if (e.key == "slowdown")
+                            read_factor(reader, e.value, path, slow.slowdown);
+                          else if (e.key == "from")
+                            slow.from = reader.read_duration(e.value, path).value_or(Duration());
+                          else
+                            slow.until = reader.read_duration(e.value, path);
+                        });
+              if (item.is_map())
+                for (const char* name : {"worker", "slowdown"})
+                  if (!item.find(name)) reader.error(item.place, at, fmt::format("'{}' is missing", name));
+              if (slow.until && *slow.until <= slow.from)
+                reader.error(item.find("until")->value.place, at + ".until", "is not after from");
+              s.noise.slow_workers.push_back(slow);
+            });
 }
 
 void read_nics(Reader& reader, const Node& node, const std::string& key, Spec& s) {
@@ -481,9 +490,12 @@ void read_nics(Reader& reader, const Node& node, const std::string& key, Spec& s
               NicChangeSpec change;
               read_item(reader, item, at, {"worker", "server", "at", "factor"},
                         [&](const config::Entry& e, const auto& path) {
-                          if (e.key == "at") change.at = reader.read_duration(e.value, path).value_or(Duration());
-                          else if (e.key == "factor") read_factor(reader, e.value, path, change.factor);
-                          else read_host(reader, e.value, path, change.host);
+                          if (e.key == "at")
+                            change.at = reader.read_duration(e.value, path).value_or(Duration());
+                          else if (e.key == "factor")
+                            read_factor(reader, e.value, path, change.factor);
+                          else
+                            read_host(reader, e.value, path, change.host);
                         });
               change.server = item.find("server") != nullptr;
               if (item.is_map()) {
@@ -517,12 +529,13 @@ std::string write_nics(const Spec& s) {
 
 void add_noise(Rows& rows) {
   rows.push_back(config::number<Spec>(
-      "noise.compute_cv", true, {0, 10, false, "0 to 10"}, "0",
-      "coefficient of variation of each op's time, lognormal", [](auto& s) -> auto& { return s.noise.compute_cv; }));
-  rows.push_back(custom("noise.slow_workers", "list", "{worker, slowdown, from, until}", "",
-                        "ops that a worker starts from `from` until `until` take `slowdown` times as long; windows that "
-                        "overlap multiply",
-                        read_slow_workers, write_slow_workers));
+      "noise.compute_cv", true, {0, 10, false, "0 to 10"}, "0", "coefficient of variation of each op's time, lognormal",
+      [](auto& s) -> auto& { return s.noise.compute_cv; }));
+  rows.push_back(
+      custom("noise.slow_workers", "list", "{worker, slowdown, from, until}", "",
+             "ops that a worker starts from `from` until `until` take `slowdown` times as long; windows that "
+             "overlap multiply",
+             read_slow_workers, write_slow_workers));
   rows.push_back(custom("noise.nics", "list", "{worker or server, at, factor}", "",
                         "from `at` on, a NIC has `factor` times its rate in both directions", read_nics, write_nics));
 }

@@ -64,7 +64,7 @@ class App(unittest.TestCase):
     def test_version_and_help(self):
         self.assertRegex(self.good('--version'), r'^stretto \d+\.\d+\.\d+ \(commit \S+\)\n$')
         commands = re.findall(r'^  (\w+)  ', self.good('--help').split('Subcommands:')[1], re.MULTILINE)
-        self.assertEqual(commands, ['run', 'import', 'show', 'list', 'reproduce'])
+        self.assertEqual(commands, ['run', 'import', 'show', 'search', 'list', 'reproduce'])
         for command in commands:
             self.assertIn('Examples:\n  stretto ', self.good(command, '--help'), command)
 
@@ -232,11 +232,11 @@ class App(unittest.TestCase):
         page = (SOURCE / 'docs/reference/experiment.md').read_text()
         for line in self.good('list', 'fields').splitlines():
             if not line.startswith(' '):
-                self.assertIn(f'| `{line}` |', page)
+                self.assertTrue(f'| `{line}` |' in page, line)
         policies = (SOURCE / 'docs/policies.md').read_text()
         for line in self.good('list', 'policies').splitlines():
             if line and not line.startswith((' ', 'Options of')):
-                self.assertIn(f'| `{line.split()[0]}` |', policies)
+                self.assertTrue(f'| `{line.split()[0]}` |' in policies, line)
 
     def test_the_documented_experiment_runs(self):
         page = (SOURCE / 'docs/reference/experiment.md').read_text()
