@@ -9,22 +9,42 @@ namespace {
 Bandwidth route_rate(const Network& network, Bandwidth sender, Bandwidth receiver) {
   return std::min(network.rate_cap, std::min(sender, receiver).scaled(network.efficiency));
 }
+
+bool local(const Cluster& cluster, std::size_t worker, std::size_t server) {
+  const auto& on = cluster.servers.at(server).on_worker;
+  return on && *on == worker;
+}
+
+const Nic& nic_of(const Cluster& cluster, std::size_t server) {
+  const Server& s = cluster.servers.at(server);
+  return s.on_worker ? cluster.workers.at(*s.on_worker).nic : s.nic;
+}
 }  // namespace
 
+Duration latency(const Cluster& cluster, std::size_t worker, std::size_t server) {
+  return local(cluster, worker, server) ? Duration() : cluster.network.latency;
+}
+
+std::uint32_t service_units(const Server& server) { return server.cores > 0 ? server.cores : server.threads; }
+
 Bandwidth pull_rate(const Cluster& cluster, std::size_t worker, std::size_t server) {
-  return route_rate(cluster.network, cluster.servers.at(server).nic.up, cluster.workers.at(worker).nic.down);
+  const Network& network = cluster.network;
+  if (local(cluster, worker, server)) return std::min(network.rate_cap, network.loopback);
+  return route_rate(network, nic_of(cluster, server).up, cluster.workers.at(worker).nic.down);
 }
 
 Bandwidth push_rate(const Cluster& cluster, std::size_t worker, std::size_t server) {
-  return route_rate(cluster.network, cluster.workers.at(worker).nic.up, cluster.servers.at(server).nic.down);
+  const Network& network = cluster.network;
+  if (local(cluster, worker, server)) return std::min(network.rate_cap, network.loopback);
+  return route_rate(network, cluster.workers.at(worker).nic.up, nic_of(cluster, server).down);
 }
 
 Duration pull_time(const Cluster& cluster, std::size_t worker, std::size_t server, Bytes bytes) {
-  return cluster.network.latency + transfer_duration(bytes, pull_rate(cluster, worker, server));
+  return latency(cluster, worker, server) + transfer_duration(bytes, pull_rate(cluster, worker, server));
 }
 
 Duration push_time(const Cluster& cluster, std::size_t worker, std::size_t server, Bytes bytes) {
-  return cluster.network.latency + transfer_duration(bytes, push_rate(cluster, worker, server));
+  return latency(cluster, worker, server) + transfer_duration(bytes, push_rate(cluster, worker, server));
 }
 
 }  // namespace stretto::cluster

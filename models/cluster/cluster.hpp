@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cluster as plain data: workers and parameter-server processes, each on a host of its own with a full-duplex NIC,
-// joined by a star whose switch never limits. See docs/model.md, sections 2, 3, 4 and 6.
+// The cluster as plain data: workers and parameter-server processes on hosts with a
+// full-duplex NIC each, joined by a star whose switch never limits. Each worker has a host of its own; a server has one
+// too, or runs beside other servers or on a worker's host and shares its NIC. What a worker and a server on one host
+// send each other crosses the host's loopback (one link for both directions, no latency) in place of the network. See
+// docs/model.md, sections 2, 3, 4 and 6.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,7 +53,15 @@ struct Server {
   std::uint32_t threads = 0;  // service threads for sending, receiving, aggregating and updating; 0 = unlimited
   ServiceCost send;
   ServiceCost receive;
-  Bandwidth update_rate = Bandwidth::unlimited();  // bytes of a variable updated per time (stated in bit/s)
+  // Bytes that one thread handles per time (stated in bit/s): of a variable that is updated; of a gradient that is
+  // added to the others of its step.
+  Bandwidth update_rate = Bandwidth::unlimited();
+  Bandwidth aggregate_rate = Bandwidth::unlimited();
+  std::optional<std::uint32_t> with_server = {};  // an earlier server on the same host
+  std::optional<std::uint32_t> on_worker = {};    // the worker whose host it runs on
+  // > 0: services of all server processes of the host run on so many cores; then `threads` is 0 or not less, and equal
+  // for all of them.
+  std::uint32_t cores = 0;
 };
 
 enum class LinkModel : std::uint8_t { Fluid, Fifo };
@@ -61,6 +73,7 @@ struct Network {
   std::uint32_t streams = 1;                    // messages of one channel that move at a time; 0 = unlimited
   Bandwidth rate_cap = Bandwidth::unlimited();  // per connection
   Bytes chunk;                                  // Fifo only: store-and-forward unit, 0 = whole messages
+  Bandwidth loopback = Bandwidth::unlimited();  // of each host
 };
 
 struct Cluster {
@@ -69,6 +82,12 @@ struct Cluster {
   Network network;
   Duration step_overhead;  // per worker at the start of each step
 };
+
+// One way between the two: 0 on one host.
+Duration latency(const Cluster& cluster, std::size_t worker, std::size_t server);
+
+// Services that a server process does at a time, with regard to its host; 0 = unlimited.
+std::uint32_t service_units(const Server& server);
 
 // Payload rate of one connection server -> worker (pull) or worker -> server (push), alone on its route.
 Bandwidth pull_rate(const Cluster& cluster, std::size_t worker, std::size_t server);

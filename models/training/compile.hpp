@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Synchronous parameter-server training and inference: replica graph x cluster x layout -> step program.
+// Parameter-server training and inference: replica graph x cluster x layout -> step program.
 //
-// One step of worker w, with a barrier:
-//   start (after the barrier of the step before) -> step_overhead -> request to each server (one latency)
-//   -> pulls of that server's transfers (in the order's turn) -> ops as their inputs and pulls arrive, on w's device
-//   -> pushes as gradients are complete -> the worker has arrived when its ops, pulls and pushes are done
-//   server: the W-th gradient of a transfer triggers its update (bytes / update_rate on a server thread)
-//   barrier: all updates done and all workers arrived.
-// Without a barrier (training): a pull starts at its own update of the step before (its request waits at the server);
-// an op of the next step waits until all ops of the worker's step before are done, and for step_overhead. A variable
-// that is never pushed is requested at the start of the step. Without a barrier (inference): each worker goes on by
-// itself.
+// One step of worker w:
+//   start -> step_overhead -> request to each server (one latency) -> pulls of that server's transfers (in the order's
+//   turn) -> `passes` times: ops as their inputs and pulls arrive, on w's device -> pushes as the gradients of the last
+//   pass are complete -> the worker has arrived when its ops, pulls and pushes are done
+// What a gradient does at its server, and when step i + 1 of a worker starts:
+//   sync, barrier     each gradient is added up (bytes / aggregate_rate on a server thread); the W-th of a transfer
+//                     triggers its update (bytes / update_rate). Next step: all updates done and all workers arrived
+//   sync, no barrier  the same; a pull starts at its own update of the step before (its request waits at the server),
+//                     an op of the next step waits until all ops of the worker's step before are done, and for
+//                     step_overhead. A variable that is never pushed is requested at the start of the step. Inference:
+//                     each worker goes on by itself
+//   local             as sync: `passes` local steps between a pull and a push, of what the worker's copy has changed by
+//   async             each gradient is an update of its own. Next step: the worker has arrived and its updates are done
+//   ssp               as async; step i starts when all workers have done step i - 1 - staleness
+//   backup            as sync with a barrier, but the first W - backups gradients of a transfer trigger its update;
+//                     those that come later use the network and are dropped. Next step of a worker: it has arrived and
+//                     the updates are done. A worker that comes to a step that is over by then skips it
+// Accumulation is `passes` > 1 in any mode of training. Pulls read at their hand-over what the server has by then.
 // A slice is pulled, pushed, aggregated and updated alone; an op that reads a parameter waits for all its slices.
 // Costs of messages follow channel.hpp; a stage without cost takes no thread. See docs/model.md, sections 1 to 7.
 // Cost: O(workers x (ops + edges + transfers)).
@@ -29,19 +37,25 @@
 namespace stretto::training {
 
 enum class Mode : std::uint8_t { Training, Inference };
+enum class Synchronization : std::uint8_t { Sync, Async, Ssp, Backup, Local };
 
-// Inference takes a graph of forward ops only (graph::forward_only).
-// `input_time` > 0: each worker prepares one batch after the other beside its steps, each in that time. The first
-// begins at time 0; the next begins when the step that takes the one before has started and that one is done (one batch
-// is prepared ahead), so that in the long run no step is shorter. Ops without inputs wait for the batch of their step.
+// Inference takes a graph of forward ops only (graph::forward_only). `input_time` > 0: each worker prepares one batch
+// after the other beside its steps, each in that time. The first begins at time 0; the next begins when the step that
+// takes the one before has started and that one is done (one batch is prepared ahead), so that in the long run no step
+// is shorter. Ops without inputs wait for the batch of their step (of their pass, where there are several). Not with
+// backup workers.
 struct Options {
   Mode mode = Mode::Training;
-  bool barrier = true;
+  bool barrier = true;  // true with backup workers; async and ssp have none
   Duration input_time = {};
+  Synchronization synchronization = Synchronization::Sync;  // Inference: Sync
+  std::uint32_t staleness = 0;                              // Ssp
+  std::uint32_t backups = 0;                                // Backup: < workers
+  std::uint32_t passes = 1;                                 // forward and backward passes between pulls and pushes
 };
 
 // What an activity stands for. `item` is an op, a transfer or a server (Request), else 0; `worker` is 0 where it has
-// none (Aggregate, Update, StepEnd).
+// none (Aggregate, Update of all workers' gradients, StepEnd, Gate).
 enum class Role : std::uint8_t {
   Start,
   Overhead,
@@ -54,11 +68,15 @@ enum class Role : std::uint8_t {
   OpsDone,
   Arrived,
   StepEnd,
-  Input
+  Input,
+  PassDone,
+  Sum,
+  Gate
 };
 
 struct Label {
   Role role = Role::Start;
+  std::uint16_t pass = 0;  // Op, Input, PassDone
   std::uint32_t worker = 0;
   std::uint32_t item = 0;
 };
@@ -74,17 +92,24 @@ struct Compiled {
   std::uint32_t workers = 0;
   std::uint32_t servers = 0;
   std::uint32_t transfers = 0;
-  std::vector<program::ActivityId> pull;  // [worker * transfers + transfer]
-  std::vector<program::ActivityId> push;  // the same; none() where the transfer is not pushed
-  std::vector<program::PoolId> device;    // per worker
+  std::uint32_t ops = 0;                     // of one pass
+  std::vector<program::ActivityId> pull;     // [worker * transfers + transfer]
+  std::vector<program::ActivityId> push;     // the same; none() where the transfer is not pushed
+  std::vector<program::ActivityId> applied;  // the same; async and ssp: end of the update with that gradient
+  std::vector<program::PoolId> device;       // per worker
   std::vector<program::PoolId> worker_threads;
   std::vector<program::PoolId> server_threads;
   std::vector<HostLinks> worker_links;
   std::vector<HostLinks> server_links;
-  // Markers of the program: with a barrier marker 0 is the end of the step; then one marker per worker (arrival; end of
-  // its ops where there is no barrier).
+  Synchronization synchronization = Synchronization::Sync;
+  // Markers of the program: with a barrier marker 0 is the end of the step; then, but with backup workers, one marker
+  // per worker (its arrival; the end of its ops in sync without a barrier).
   bool barrier = true;
   std::size_t worker_marker(std::size_t worker) const { return worker + (barrier ? 1 : 0); }
+  // Every worker does every step, so that all of them meet at the barrier.
+  bool all_meet() const { return barrier && synchronization != Synchronization::Backup; }
+  // Workers go on by themselves, each through steps of its own.
+  bool own_pace() const { return synchronization == Synchronization::Async || synchronization == Synchronization::Ssp; }
 };
 
 // Asserts that graph and layout fit each other; both are checked where they are read.

@@ -11,7 +11,9 @@ program::Variation compile_variation(const Compiled& compiled, const VariationSp
     v.key.resize(compiled.labels.size());
     for (std::size_t a = 0; a < compiled.labels.size(); ++a) {
       const Label& label = compiled.labels[a];
-      if (label.role == Role::Op) v.key[a] = (static_cast<std::uint64_t>(label.worker) << 32) + label.item + 1;
+      if (label.role != Role::Op) continue;
+      const std::uint64_t op = std::uint64_t{label.pass} * compiled.ops + label.item;
+      v.key[a] = (std::uint64_t{label.worker} << 32) + op + 1;
     }
   }
   for (const SlowWorker& s : spec.slow_workers)

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Activities in words.
+#include <fmt/format.h>
+
+#include "models/training/compile.hpp"
+
+namespace stretto::training {
+
+std::string describe(const Compiled& compiled, const graph::Graph& graph, const plan::Layout& layout,
+                     program::ActivityId activity) {
+  const Label& label = compiled.labels.at(activity.index());
+  const auto transfer = [&] {
+    const plan::Transfer& t = layout.transfers[label.item];
+    const std::uint32_t slices = layout.first[t.parameter.index() + 1] - layout.first[t.parameter.index()];
+    const std::string& name = graph.parameters[t.parameter.index()].name;
+    return slices == 1 ? name : fmt::format("{} slice {}", name, t.slice);
+  };
+  switch (label.role) {
+    case Role::Start:
+      return fmt::format("start of the step of worker {}", label.worker);
+    case Role::Overhead:
+      return fmt::format("step overhead of worker {}", label.worker);
+    case Role::Request:
+      return fmt::format("requests of worker {} to server {}", label.worker, label.item);
+    case Role::Pull:
+      return fmt::format("pull {} of worker {}", transfer(), label.worker);
+    case Role::Op:
+      return fmt::format("op {} of worker {}", graph.ops[label.item].name, label.worker) +
+             (label.pass > 0 ? fmt::format(", pass {}", label.pass) : "");
+    case Role::Push:
+      return fmt::format("push {} of worker {}", transfer(), label.worker);
+    case Role::Aggregate:
+      return fmt::format("aggregation of {}", transfer());
+    case Role::Update:
+      return compiled.own_pace() ? fmt::format("update of {} by worker {}", transfer(), label.worker)
+                                 : fmt::format("update of {}", transfer());
+    case Role::OpsDone:
+      return fmt::format("end of the ops of worker {}", label.worker);
+    case Role::Arrived:
+      return fmt::format("arrival of worker {} at the barrier", label.worker);
+    case Role::PassDone:
+      return fmt::format("end of pass {} of worker {}", label.pass, label.worker);
+    case Role::Sum:
+      return fmt::format("adding the gradient of {} of worker {}", transfer(), label.worker);
+    case Role::Gate:
+      return "bound of staleness";
+    case Role::StepEnd:
+      return "barrier";
+    case Role::Input:
+      return fmt::format("input of worker {}", label.worker);
+  }
+  return "activity";
+}
+
+}  // namespace stretto::training
