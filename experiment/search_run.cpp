@@ -23,7 +23,11 @@ namespace {
 
 using search::kAbove;
 
-constexpr std::size_t kBayesPoints = 24;
+constexpr std::size_t kBayesPoints = 18;
+// A layout this much slower than the best is not told from one that is slower still.
+constexpr double kFarWorse = 1.3;
+// Steady steps are fewer where one evaluation would simulate more activities than this.
+constexpr std::uint64_t kManyActivities = 150'000;
 constexpr std::uint64_t kPlacementTries = 2'000;
 // A layout with more slices takes too long for what it can gain.
 constexpr std::size_t kMaxTransfers = 200'000;
@@ -126,7 +130,17 @@ class Search {
       std::erase_if(starts, [](const search::Start& s) { return s.order.pull.discipline != plan::Discipline::Strict; });
       return closed;
     }
-    return make_engine_evaluator(setup, evaluator_options_);
+    EvaluatorOptions options = evaluator_options_;
+    if (!setup.training.barrier) {
+      options.snapshots = 0;  // orders differ from the first step on
+      const std::uint64_t step =
+          setup.cluster.workers.size() * (setup.graph->ops.size() + 2 * setup.layout.transfers.size());
+      if (step * (options.steady_warm_up + options.steady_steps) > kManyActivities) {
+        options.steady_warm_up = 2;
+        options.steady_steps = 4;
+      }
+    }
+    return make_engine_evaluator(setup, options);
   }
 
   // Evaluates the starting orders of the setup's layout.
@@ -215,7 +229,6 @@ class Search {
     };
     const Setup start = best_.setup;
     const plan::Layout whole = start.cluster.servers.size() == base_.cluster.servers.size() ? base_.layout : start.layout;
-    double worst = 0;
     search::BayesOptions bayes;
     bayes.evaluations = kBayesPoints;
     bayes.initial = 6;
@@ -236,11 +249,11 @@ class Search {
             list = {size(credit, x[dimensions - 1])};
             text += (text.empty() ? "credit " : ", credit ") + config::format_bytes(list.front());
           }
-          if (setup.layout.transfers.size() > kMaxTransfers) return worst;
-          Candidate candidate =
-              judge(setup, text, make_starts(setup, {}, list, spec_.runs.seed), kAbove);
-          const double cost = candidate.cost == kAbove ? worst : std::log(candidate.cost.seconds());
-          worst = result_.layouts.empty() ? cost : std::max(worst, cost);
+          const Duration limit = best_.cost == kAbove ? kAbove : best_.cost.scaled(kFarWorse);
+          const double far = limit == kAbove ? 0 : std::log(limit.seconds());
+          if (setup.layout.transfers.size() > kMaxTransfers) return far;
+          Candidate candidate = judge(setup, text, make_few_starts(setup, list), limit);
+          const double cost = candidate.cost == kAbove ? far : std::log(candidate.cost.seconds());
           keep(std::move(candidate));
           return cost;
         },

@@ -173,6 +173,21 @@ std::vector<search::Start> make_starts(const Setup& setup, const std::vector<Pol
   return starts;
 }
 
+std::vector<search::Start> make_few_starts(const Setup& setup, const std::vector<Bytes>& credits) {
+  const Sequence sequence = first_use(setup);
+  std::vector<search::Start> starts{{"first use", {direction(Discipline::Strict, sequence), {}}}};
+  if (!setup.training.barrier)
+    starts.push_back({"first use by priority", {direction(Discipline::Priority, sequence), {}}});
+  if (setup.training.mode != training::Mode::Training) return starts;
+  for (const Bytes credit : credits) {
+    const plan::DirectionOrder push = direction(Discipline::Credit, sequence, credit);
+    const plan::DirectionOrder pull =
+        direction(setup.training.barrier ? Discipline::Strict : Discipline::Credit, sequence, credit);
+    starts.push_back({fmt::format("first use, credit {}", config::format_bytes(credit)), {pull, push}});
+  }
+  return starts;
+}
+
 std::optional<search::Relaxation> make_relaxation(const Setup& setup) {
   const cluster::Worker& worker = setup.cluster.workers.front();
   const bool training = setup.training.mode == training::Mode::Training;

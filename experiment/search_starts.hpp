@@ -22,6 +22,9 @@ Setup reduced(const Setup& setup);
 std::vector<search::Start> make_starts(const Setup& setup, const std::vector<PolicySpec>& policies,
                                        const std::vector<Bytes>& credits, std::uint64_t seed);
 
+// Only those of first use, enough to compare layouts.
+std::vector<search::Start> make_few_starts(const Setup& setup, const std::vector<Bytes>& credits);
+
 // T1 and T5 of docs/bounds.md: one worker with a serial device, inference or a barrier, no noise; the worker's NIC is
 // the channel, latencies and service costs are left out. Nothing where they do not bound a step.
 std::optional<search::Relaxation> make_relaxation(const Setup& setup);

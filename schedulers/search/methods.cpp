@@ -16,7 +16,7 @@ namespace stretto::search {
 
 namespace {
 
-constexpr std::uint64_t kMovesPerRound = 48;
+constexpr std::uint64_t kMovesPerRound = 16;
 constexpr std::size_t kBeamWidth = 32;
 // Temperatures of annealing relative to the cost.
 constexpr double kHot = 0.01;

@@ -49,7 +49,7 @@ PlacementResult search_placement(const plan::Layout& start, Duration start_cost,
   for (std::uint64_t n = 0; n < options.tries && result.evaluations < options.evaluations; ++n) {
     if (options.continue_search && !options.continue_search()) break;
     plan::Layout next = changed(result.layout, random);
-    if (bound(next) >= result.cost) {
+    if (bound(next) > result.cost) {
       ++result.refused;
       continue;
     }

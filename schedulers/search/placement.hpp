@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Search over placements: one parameter's slices move from one server to another, or two slices of different servers
-// change places. A change is first judged by the lower bound of its layout: if that is not below the best cost, the
-// layout cannot win and is not evaluated. Never worse than the start; deterministic for a seed.
+// change places. A change is first judged by the lower bound of its layout: above the cost so far it is not evaluated.
+// Equal costs are taken, since two full servers need two moves. Never worse than the start; deterministic for a seed.
 #pragma once
 
 #include <cstdint>

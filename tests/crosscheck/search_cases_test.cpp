@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// Search on the tiny problems with proven optima of schedules/cases.json in the reference data: forward cases by exact
+// search, steady cases (whole tensors, one worker, no barrier) by the whole search on the engine.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <simdjson.h>
+
+#include <filesystem>
+#include <map>
+
+#include "experiment/evaluator.hpp"
+#include "experiment/search_starts.hpp"
+#include "schedulers/policies/registry.hpp"
+#include "schedulers/search/forward.hpp"
+#include "schedulers/search/search.hpp"
+#include "tests/support/paths.hpp"
+
+namespace stretto {
+namespace {
+
+namespace dom = simdjson::dom;
+
+Duration units(double n) { return Duration::us(1).scaled(n); }
+double in_units(Duration d) { return d.seconds() * 1e6; }
+
+// 1000 bytes take one unit (1 us) at 8 Gbit/s.
+experiment::Setup one_to_one(graph::Graph graph, training::Options training) {
+  experiment::Setup s;
+  s.graph = std::make_shared<const graph::Graph>(std::move(graph));
+  s.training = training;
+  const cluster::Nic nic{Bandwidth(8'000'000'000), Bandwidth(8'000'000'000)};
+  s.cluster.workers.push_back({"worker 0", {}, nic, 0, {}, {}});
+  s.cluster.servers.push_back({"server 0", nic, 0, {}, {}, Bandwidth::unlimited()});
+  s.placement = "round_robin";
+  experiment::place(s);
+  return s;
+}
+
+search::State search_all(const experiment::Setup& setup, bool* optimal) {
+  search::Problem problem;
+  problem.starts = experiment::make_starts(setup, {}, {Bytes(1)}, 1);
+  const auto evaluator = experiment::make_engine_evaluator(setup);
+  const auto bound = experiment::lower_bound(setup);
+  const auto relaxation = experiment::make_relaxation(setup);
+  problem.evaluator = evaluator.get();
+  problem.layout = &setup.layout;
+  problem.bound = bound.value;
+  problem.bound_name = bound.name;
+  problem.rounding = Duration::ps(100);
+  problem.relaxation = relaxation ? &*relaxation : nullptr;
+  search::Options options;
+  options.evaluations = 3'000;
+  const search::State state = search::search(problem, options);
+  *optimal = search::is_optimal(problem, state);
+  return state;
+}
+
+void check_forward(dom::element source) {
+  SCOPED_TRACE(std::string(source["name"].get_string().value()));
+  graph::Graph g;
+  std::vector<Duration> times;
+  std::map<std::string_view, std::size_t> transfer;
+  std::map<std::string_view, std::size_t> op;
+  for (const auto t : source["transfers"].get_array()) {
+    transfer.emplace(t["name"].get_string().value(), times.size());
+    times.push_back(units(t["time"].get_double().value()));
+    g.parameters.push_back({std::string(t["name"].get_string().value()),
+                            Bytes(static_cast<std::int64_t>(1000 * t["time"].get_double().value())), true, {}});
+  }
+  for (const auto o : source["ops"].get_array()) {
+    op.emplace(o["name"].get_string().value(), g.ops.size());
+    graph::Op made{std::string(o["name"].get_string().value()), graph::Phase::Forward,
+                   units(o["time"].get_double().value()), {}, {}};
+    for (const auto a : o["after"].get_array()) made.inputs.emplace_back(op.at(a.get_string().value()));
+    for (const auto r : o["needs"].get_array()) made.reads.emplace_back(transfer.at(r.get_string().value()));
+    g.ops.push_back(std::move(made));
+  }
+  const auto result = search::best_first(bounds::forward_problem(g, times), 1'000'000);
+  const double optimum = source["optimal_makespan"].get_double().value();
+  EXPECT_TRUE(result.proven);
+  EXPECT_NEAR(in_units(result.cost), optimum, 1e-9);
+  bool optimal = false;
+  const auto state = search_all(one_to_one(std::move(g), {training::Mode::Inference, true, {}}), &optimal);
+  EXPECT_TRUE(optimal);
+  EXPECT_NEAR(in_units(state.cost), optimum, 1e-4);
+}
+
+void check_steady(dom::element source) {
+  SCOPED_TRACE(std::string(source["name"].get_string().value()));
+  graph::Graph g;
+  std::vector<double> backward;
+  for (const auto l : source["layers"].get_array()) {
+    const std::size_t i = backward.size();
+    g.ops.push_back({fmt::format("f{}", i), graph::Phase::Forward, units(l["fwd"].get_double().value()), {},
+                     {graph::ParameterId(i)}});
+    if (i > 0) g.ops.back().inputs.emplace_back(i - 1);
+    g.parameters.push_back({fmt::format("w{}", i), Bytes(1000 * l["tensor"].get_int64().value()), true, {}});
+    backward.push_back(l["bwd"].get_double().value());
+  }
+  const std::size_t n = backward.size();
+  for (std::size_t i = n; i-- > 0;) {
+    g.parameters[i].gradient = graph::OpId(g.ops.size());
+    g.ops.push_back({fmt::format("b{}", i), graph::Phase::Backward, units(backward[i]), {}, {}});
+    g.ops.back().inputs.emplace_back(g.ops.size() - 2);
+  }
+  bool optimal = false;
+  const auto steady = search_all(one_to_one(g, {training::Mode::Training, false, {}}), &optimal);
+  EXPECT_NEAR(in_units(steady.cost), source["optimal_period_whole_tensors"].get_double().value(), 1e-3)
+      << steady.found_by;
+  const auto barrier = search_all(one_to_one(g, {training::Mode::Training, true, {}}), &optimal);
+  EXPECT_TRUE(optimal);
+  EXPECT_NEAR(in_units(barrier.cost), source["barrier_period"].get_double().value(), 1e-3) << barrier.found_by;
+}
+
+TEST(SearchCases, EveryOptimumIsFound) {
+  const auto path = data_path("schedules/cases.json");
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
+  dom::parser parser;
+  const dom::element cases = parser.load(path);
+  std::size_t count = 0;
+  for (const auto c : cases["forward"].get_array()) {
+    check_forward(c);
+    ++count;
+  }
+  for (const auto c : cases["steady"].get_array()) {
+    check_steady(c);
+    ++count;
+  }
+  EXPECT_GE(count, 8U);
+}
+
+// TAC's order is the worst of all, half as long again as the optimum; the search proves that it found better.
+TEST(SearchCases, TacAtItsWorst) {
+  graph::Graph g;
+  for (const auto& [name, bytes] : {std::pair("a", 6000), std::pair("b", 1000), std::pair("c", 2000)})
+    g.parameters.push_back({name, Bytes(bytes), true, {}});
+  g.ops.push_back({"x", graph::Phase::Forward, units(6), {}, {graph::ParameterId(1), graph::ParameterId(2)}});
+  g.ops.push_back({"y", graph::Phase::Forward, units(1), {}, {graph::ParameterId(0)}});
+  const auto setup = one_to_one(std::move(g), {training::Mode::Inference, true, {}});
+  std::vector<Duration> times;
+  for (const auto& p : setup.graph->parameters) times.push_back(cluster::pull_time(setup.cluster, 0, 0, p.bytes));
+  const auto tac = policies::make_order("tac", {*setup.graph, setup.layout, times});
+  EXPECT_EQ(in_units(experiment::make_engine_evaluator(setup)->evaluate(tac)), 15);
+  bool optimal = false;
+  EXPECT_EQ(in_units(search_all(setup, &optimal).cost), 10);
+  EXPECT_TRUE(optimal);
+}
+
+}  // namespace
+}  // namespace stretto
