@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "app/commands.hpp"
+#include "app/file_part.hpp"
 #include "app/output.hpp"
 #include "app/shipped.hpp"
 #include "experiment/manifest.hpp"
@@ -25,18 +26,6 @@
 namespace stretto::app {
 
 namespace {
-
-// A policy's name as part of a file name: other characters than letters, digits, dot and dashes become "_".
-std::string file_part(const std::string& name) {
-  std::string part = name;
-  std::replace_if(
-      part.begin(), part.end(),
-      [](char c) {
-        return !((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-');
-      },
-      '_');
-  return part;
-}
 
 // Names of files, each used once.
 class FileNames {

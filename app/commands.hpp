@@ -31,6 +31,17 @@ struct ImportOptions {
   bool summary = false;  // figures only, no workload
 };
 
+struct InitOptions {
+  std::string import;    // profile or trace to read; this or `workload`
+  std::string graph;     // the GraphDef of a TensorFlow trace; empty: none
+  std::string name;      // of the imported workload; empty: from the file
+  std::string batch;     // samples per step of the import; empty: from the file
+  std::string workload;  // shipped name or workload file
+  std::string cores;     // of the CPU that the profile is of; empty: as the import says, 1 for a CPU
+  std::string out = "what_if.yaml";
+  bool force = false;  // overwrite files
+};
+
 struct ShowOptions {
   std::string what;  // a workload (shipped name or file) or an experiment file
   std::vector<std::string> set;
@@ -61,6 +72,7 @@ struct ReproduceOptions {
 
 int run_command(const RunOptions& options);
 int import_command(const ImportOptions& options);
+int init_command(const InitOptions& options);
 int show_command(const ShowOptions& options);
 int search_command(const SearchOptions& options);
 int list_command(const ListOptions& options);

@@ -27,16 +27,17 @@ constexpr int kUsage = 2;
 constexpr int kBug = 3;
 constexpr int kInterrupted = 130;
 
-// A command: its parser, its positional argument (always required) and what it runs.
+// A command: its parser, its positional argument (required where there is one) and what it runs.
 struct Command {
   CLI::App* parser;
-  CLI::Option* argument;
+  CLI::Option* argument;  // null: none
   std::function<int()> run;
 };
 
 struct Settings {
   RunOptions run;
   ImportOptions import;
+  InitOptions init;
   ShowOptions show;
   SearchOptions search;
   ListOptions list;
@@ -62,6 +63,14 @@ constexpr const char* kImportFooter = R"(Examples:
   stretto import graph.txt -o vgg16.workload.json
   stretto import graph.txt --summary
 `stretto list formats` names what can be imported.)";
+
+constexpr const char* kInitFooter = R"(Examples:
+  stretto init --workload vgg_16
+  stretto init --import step.pb.gz --graph graph.pb.gz -o what_if.yaml
+  stretto init --import graph.txt --batch 64
+  stretto run what_if.yaml
+The experiment runs as it is written; its comments say what each section does and which values to replace. A workload
+that was imported is written beside it. No file is overwritten without --force.)";
 
 constexpr const char* kShowFooter = R"(Examples:
   stretto show vgg_16
@@ -95,13 +104,17 @@ void add_set(CLI::App* parser, std::vector<std::string>& set) {
 
 std::vector<Command> add_commands(CLI::App& root, Settings& s) {
   std::vector<Command> commands;
-  const auto command = [&](const char* name, const char* help, const char* footer, const char* argument_name,
-                           std::string& argument, const char* argument_help, std::function<int()> run) {
+  const auto bare_command = [&](const char* name, const char* help, const char* footer, std::function<int()> run) {
     CLI::App* parser = root.add_subcommand(name, help);
     parser->footer(footer);
     parser->allow_extras();
-    CLI::Option* option = parser->add_option(argument_name, argument, argument_help)->type_name("");
-    commands.push_back({parser, option, std::move(run)});
+    commands.push_back({parser, nullptr, std::move(run)});
+    return parser;
+  };
+  const auto command = [&](const char* name, const char* help, const char* footer, const char* argument_name,
+                           std::string& argument, const char* argument_help, std::function<int()> run) {
+    CLI::App* parser = bare_command(name, help, footer, std::move(run));
+    commands.back().argument = parser->add_option(argument_name, argument, argument_help)->type_name("");
     return parser;
   };
 
@@ -124,6 +137,19 @@ std::vector<Command> add_commands(CLI::App& root, Settings& s) {
       ->type_name("FILE");
   import->add_option("--format", s.import.format, "Format of FILE; without it: told from the content")
       ->type_name("FORMAT");
+
+  CLI::App* init = bare_command("init", "Write an experiment to start from, around an import or a workload",
+                                kInitFooter, [&s] { return init_command(s.init); });
+  init->add_option("--import", s.init.import, "Profile or trace to import")->type_name("FILE");
+  init->add_option("--graph", s.init.graph, "GraphDef of the program whose TensorFlow trace is imported")
+      ->type_name("FILE");
+  init->add_option("--name", s.init.name, "Name of the imported workload")->type_name("NAME");
+  init->add_option("--batch", s.init.batch, "Samples a step, where the import does not say")->type_name("N");
+  init->add_option("--workload", s.init.workload, "Shipped workload or workload file, in place of an import")
+      ->type_name("NAME|FILE");
+  init->add_option("--cores", s.init.cores, "The profile is of a CPU with this many threads for ops")->type_name("N");
+  init->add_option("-o,--out", s.init.out, "Experiment file to write")->type_name("FILE")->capture_default_str();
+  init->add_flag("--force", s.init.force, "Overwrite files");
 
   CLI::App* show =
       command("show", "Show a workload or what an experiment says", kShowFooter, "WORKLOAD|FILE.yaml", s.show.what,
@@ -209,7 +235,8 @@ int dispatch(int argc, char** argv) {
     root.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     // Only now: the parser itself would complain of a missing argument before it names an unknown option.
-    for (const Command& c : commands) c.argument->required();
+    for (const Command& c : commands)
+      if (c.argument != nullptr) c.argument->required();
     print(root.help());
     return 0;
   } catch (const CLI::CallForVersion& version_text) {
@@ -226,7 +253,7 @@ int dispatch(int argc, char** argv) {
   }
   for (const Command& c : commands) {
     if (c.parser != parsed.front()) continue;
-    if (c.argument->count() == 0)
+    if (c.argument != nullptr && c.argument->count() == 0)
       throw UserError(fmt::format("{} is missing", c.argument->get_name()),
                       fmt::format("`stretto {} --help` shows the usage", c.parser->get_name()));
     return c.run();

@@ -34,6 +34,7 @@ struct ImportResult {
   graph::Graph graph;
   ImportReport report;
   std::string format;
+  std::string device = {};  // what the profiled ops ran on: "cpu" or "gpu"; empty: the file does not say
 };
 
 // One supported format. `detect` looks at the (unpacked) text and must not throw.

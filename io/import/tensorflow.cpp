@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -45,6 +46,15 @@ TfGraph graph_of(const tf::RunMetadata& metadata, const std::string& path, const
        "give the program's GraphDef too (--graph FILE), or trace with output_partition_graphs");
 }
 
+// A GPU's ops are on it in the graph; a trace may hold its kernels where the graph names no device.
+std::string traced_device(const TfGraph& graph, const TfTrace& trace) {
+  const bool gpu =
+      std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                  [](const TfNode& n) { return n.device.gpu && !n.device.is_server(); }) ||
+      std::any_of(trace.records.begin(), trace.records.end(), [](const auto& r) { return r.second.kernels; });
+  return gpu ? "gpu" : "cpu";
+}
+
 }  // namespace
 
 bool is_tensorflow(std::string_view text) { return tf_format(text).kind != TfKind::None; }
@@ -72,6 +82,7 @@ ImportResult import_tensorflow(const std::string& text, const std::string& path,
     graph = graph_of(metadata, path, options);
     worker = choose_worker(graph, traced_workers(metadata.step_stats()), result.report);
     trace = read_trace(metadata.step_stats(), worker, result.report);
+    result.device = traced_device(graph, *trace);
   }
   result.graph = extract_graph(graph, trace ? &*trace : nullptr, worker, path, options.batch, result.report);
   result.graph.name = options.name.empty() ? name_from(path) : options.name;

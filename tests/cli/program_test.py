@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The program from outside: exit codes, what goes to which stream, files that it writes."""
 import json
+import re
 import subprocess
 
 import program
@@ -9,7 +10,7 @@ from program import BINARY, QUICKSTART
 
 import tap
 
-COMMANDS = ('run', 'import', 'show', 'list', 'reproduce')
+COMMANDS = ('run', 'import', 'init', 'show', 'list', 'reproduce')
 RESULT_KEYS = {
     'policy', 'vary', 'step_time_s', 'samples_per_s', 'scaling_efficiency', 'gain_over_random', 'gain_over_fifo',
     'lower_bound_s', 'lower_bound_any_layout_s', 'gap', 'ordering_efficiency', 'speedup_limit', 'straggler_effect',
@@ -105,6 +106,107 @@ class Show(program.ProgramTest):
     def test_import_of_what_is_no_model(self):
         self.refused('import', self.write('a.txt', 'hello\n'))
         self.refused('import', FIXTURE, '-o', 'no/such/folder/a.json')
+
+
+class Init(program.ProgramTest):
+    def init(self, *arguments, code=0):
+        done = self.start('init', *arguments)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done
+
+    def steps(self, experiment, *arguments):
+        """Mean step time by policy; the run says nothing on stderr."""
+        text = self.good('run', experiment, '--format', 'json', '--set', 'runs.replications=2', *arguments)
+        return {r['policy']: r['step_time_s']['mean'] for r in json.loads(text)['results']}
+
+    def test_shipped_workload_and_nothing_is_overwritten(self):
+        self.assertEqual(self.good('init', '--workload', 'vgg_16'),
+                         'wrote what_if.yaml\nnext: stretto run what_if.yaml\n')
+        self.assertIn('tac', self.steps('what_if.yaml'))
+        text = (self.folder / 'what_if.yaml').read_text()
+        for word in ('REPLACE', 'workload:', 'cluster:', 'policies:', 'noise:', 'runs:', '# vary:'):
+            self.assertIn(word, text)
+        self.assertIn('what_if.yaml: error: the file exists', self.refused('init', '--workload', 'resnet_50'))
+        self.assertEqual((self.folder / 'what_if.yaml').read_text(), text)
+        self.good('init', '--workload', 'resnet_50', '--force')
+        self.assertIn('model: resnet_50', (self.folder / 'what_if.yaml').read_text())
+
+    def test_every_value_of_it_can_be_replaced(self):
+        self.good('init', '--workload', 'vgg_16')
+        path = self.folder / 'what_if.yaml'
+        path.write_text(re.sub('(?m)^# (vary:|  cluster)', r'\1', path.read_text()))
+        shown = self.good('show', 'what_if.yaml', '--set', 'cluster.network.latency=1 us')
+        self.assertIn('cluster.workers.count: 1, 2, 4, 8\n', shown)
+
+    def test_trace_places_variables_as_traced(self):
+        (self.folder / 'deep').mkdir()
+        fixtures = program.SOURCE / 'tests/fixtures'
+        words = ('--import', fixtures / 'tf_step.run.pb.gz', '--graph', fixtures / 'tf_step.graph.pb', '-o',
+                 'deep/a.yaml')
+        done = self.init(*words, '--name', 'a step/of: mine')
+        self.assertEqual(done.stdout, 'wrote deep/a_step_of__mine.workload.json\nwrote deep/a.yaml\n'
+                                      'next: stretto run deep/a.yaml\n')
+        self.assertIn('3 pulls', done.stderr)
+        text = (self.folder / 'deep/a.yaml').read_text()
+        self.assertIn('by_name:\n        conv/w: 0\n        fc/w: 1\n        mean: 1\n', text)
+        self.assertIn('device: {name: cpu, kind: cpu, cores: 1, speed: 1}', text)
+        self.assertIn('# Guessed by the import: batch 8', text)
+        one = self.steps('deep/a.yaml')
+        self.init(*words, code=2)
+        self.init(*words, '--name', 'a step/of: mine', '--cores', '2', '--force')
+        self.assertLess(self.steps('deep/a.yaml')['fifo'], one['fifo'])
+
+    def test_only_what_is_new_is_written(self):
+        self.write('toy.workload.json', 'mine')
+        self.assertIn('toy.workload.json: error: the file exists', self.init('--import', FIXTURE, code=2).stderr)
+        self.assertEqual((self.folder / 'toy.workload.json').read_text(), 'mine')
+        self.assertFalse((self.folder / 'what_if.yaml').exists())
+        self.init('--import', FIXTURE, '--force')
+        self.assertIn('tac', self.steps('what_if.yaml'))
+
+    def test_graph_alone_gets_a_device_that_gives_times(self):
+        self.init('--import', program.SOURCE / 'tests/fixtures/tf_step.graph.pb')
+        self.assertIn('k80_roofline.yaml', (self.folder / 'what_if.yaml').read_text())
+        self.assertGreater(self.steps('what_if.yaml')['fifo'], 0)
+
+    def test_workload_without_gradients_is_for_inference(self):
+        workload = json.loads((self.folder / 'tests/fixtures/toy_chain.workload.json').read_text())
+        workload['ops'] = [op for op in workload['ops'] if op['phase'] == 'forward']
+        for parameter in workload['parameters']:
+            parameter.pop('gradient', None)
+        self.good('init', '--workload', self.write('only.json', json.dumps(workload)))
+        self.assertIn('mode: inference', (self.folder / 'what_if.yaml').read_text())
+        self.steps('what_if.yaml')
+
+    def test_hostile_names(self):
+        names = ['a: b', '#c', '"', "'d", '- e', '{f', '~', 'true', '1', '\x1b[31m', 'g\nh', '<<', '&i', ' ', 'ü',
+                 'k' * 2000]
+        workload = json.loads((self.folder / 'tests/fixtures/toy_chain.workload.json').read_text())
+        for count in (len(names) - 1, len(names)):
+            workload['name'] = '\x1b[31m\n: # x'
+            workload['parameters'] = [{'name': name, 'bytes': 8, 'server': i % 3} for i, name in
+                                      enumerate(names[:count])]
+            workload['ops'] = [{'name': 'op', 'phase': 'forward', 'time_ps': 1000, 'reads': names[:count]}]
+            self.write('w.json', json.dumps(workload))
+            self.assertNotIn('\x1b', self.good('init', '--workload', 'w.json', '--force'))
+            text = (self.folder / 'what_if.yaml').read_text()
+            self.assertEqual('by_name:' in text, count < len(names))
+            self.assertNotIn('\x1b', text)
+            self.steps('what_if.yaml')
+            done = self.init('--import', 'w.json', '-o', 'other.yaml', '--force')
+            self.assertNotIn('\x1b', done.stdout + done.stderr)
+            self.steps('other.yaml')
+
+    def test_wrong_usage(self):
+        self.assertIn('nothing to start from', self.refused('init'))
+        self.assertIn('exclude each other', self.refused('init', '--workload', 'vgg_16', '--import', FIXTURE))
+        self.assertIn("did you mean 'vgg_16'?", self.refused('init', '--workload', 'vgg16'))
+        self.assertIn('are for --import', self.refused('init', '--workload', 'vgg_16', '--batch', '3'))
+        self.assertIn('--cores', self.refused('init', '--workload', 'vgg_16', '--cores', '0'))
+        self.assertIn('--batch', self.refused('init', '--import', FIXTURE, '--batch', 'x'))
+        self.refused('init', '--workload', 'vgg_16', '-o', 'no/such/folder/a.yaml')
+        self.refused('init', '--workload', self.write('a.txt', 'hello'))
+        self.assertEqual(self.init('vgg_16', code=2).stdout, '')
 
 
 class Run(program.ProgramTest):
