@@ -8,6 +8,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "models/plan/partition.hpp"
 #include "sim/base/assert.hpp"
 
 namespace stretto::plan {
@@ -62,7 +63,7 @@ std::vector<std::uint32_t> ranks_of(const NamedOrder& order, const graph::Graph&
   std::vector<std::uint32_t> rank(layout.transfers.size(), kUnranked);
   std::uint32_t next = 0;
   for (const std::size_t p : named)
-    for (std::uint32_t t = layout.first[p]; t < layout.first[p + 1]; ++t)
+    for (const std::uint32_t t : slices_in_turn(layout, p))
       rank[t] = slices == Slices::Adjacent ? next++ : order[entry[p]].rank;
   return rank;
 }

@@ -23,7 +23,7 @@ struct RankedName {
 using NamedOrder = std::vector<RankedName>;
 
 enum class Slices : std::uint8_t {
-  Adjacent,  // ranks of their own, ascending, next to each other: all ranks of the result differ
+  Adjacent,  // ranks of their own, next to each other, servers in turn: all ranks of the result differ
   Equal,     // the rank of their parameter
 };
 

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "sim/base/diagnostic.hpp"
 
 namespace stretto::plan {
@@ -54,6 +57,17 @@ Layout partition(const Layout& layout, Bytes limit) {
     cut.first.push_back(static_cast<std::uint32_t>(cut.transfers.size()));
   }
   return cut;
+}
+
+std::vector<std::uint32_t> slices_in_turn(const Layout& layout, std::size_t p) {
+  std::vector<std::uint32_t> seen(layout.servers, 0);
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> turn;  // place on its server, transfer
+  for (std::uint32_t t = layout.first[p]; t < layout.first[p + 1]; ++t)
+    turn.emplace_back(seen[layout.transfers[t].server]++, t);
+  std::sort(turn.begin(), turn.end());
+  std::vector<std::uint32_t> transfers;
+  for (const auto& [place, t] : turn) transfers.push_back(t);
+  return transfers;
 }
 
 }  // namespace stretto::plan

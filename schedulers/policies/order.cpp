@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "models/plan/partition.hpp"
+
 namespace stretto::policies {
 
 std::vector<graph::ParameterId> by_name(const graph::Graph& graph) {
@@ -24,7 +26,7 @@ plan::Order ranked(const PolicyInput& input, const std::vector<graph::ParameterI
   result.pull.rank.assign(layout.transfers.size(), plan::kUnranked);
   std::uint32_t rank = 0;
   for (const graph::ParameterId p : order)
-    for (auto t = layout.first[p.index()]; t < layout.first[p.index() + 1]; ++t) result.pull.rank[t] = rank++;
+    for (const std::uint32_t t : plan::slices_in_turn(layout, p.index())) result.pull.rank[t] = rank++;
   return result;
 }
 

@@ -106,5 +106,15 @@ TEST(NamedOrder, RefusesUnknownAndDoubledNamesWithPlaces) {
   }
 }
 
+TEST(SlicesInTurn, ServersTakeTurns) {
+  plan::Layout layout;
+  layout.servers = 3;
+  layout.first = {0, 1, 7};
+  for (const std::uint32_t server : {2U, 0U, 0U, 0U, 1U, 1U, 2U})
+    layout.transfers.push_back({graph::ParameterId(0), 0, Bytes(4), server});
+  EXPECT_EQ(plan::slices_in_turn(layout, 0), (std::vector<std::uint32_t>{0}));
+  EXPECT_EQ(plan::slices_in_turn(layout, 1), (std::vector<std::uint32_t>{1, 4, 6, 2, 5, 3}));
+}
+
 }  // namespace
 }  // namespace stretto::plan
