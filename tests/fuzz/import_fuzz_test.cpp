@@ -14,6 +14,7 @@
 #include "io/json/reader.hpp"
 #include "sim/base/diagnostic.hpp"
 #include "sim/base/random.hpp"
+#include "tests/support/damage.hpp"
 #include "tests/support/paths.hpp"
 
 namespace stretto::io {
@@ -105,38 +106,13 @@ const std::vector<std::string>& tokens() {
   return list;
 }
 
-std::string damage(std::string text, RandomStream& random) {
-  for (std::uint64_t edits = 1 + random.below(4); edits > 0; --edits) {
-    const std::size_t at = random.below(text.size() + 1);
-    const std::size_t length = random.below(1 + std::min<std::size_t>(text.size() - at, 12));
-    switch (random.below(5)) {
-      case 0:
-        if (at < text.size()) text[at] = static_cast<char>(random.below(256));
-        break;
-      case 1:
-        text.erase(at, length);
-        break;
-      case 2:
-        text.insert(at, tokens()[random.below(tokens().size())]);
-        break;
-      case 3:
-        text.replace(at, length, tokens()[random.below(tokens().size())]);
-        break;
-      default: {  // a piece from elsewhere
-        const std::size_t from = random.below(text.size() + 1);
-        text.insert(at, text.substr(from, random.below(200)));
-      }
-    }
-  }
-  return text;
-}
-
 TEST(FuzzImport, RandomDamage) {
   RandomStream random(11, "fuzz import");
   std::uint64_t accepted = 0;
   const std::uint64_t n = trials(20'000);
   for (std::uint64_t i = 0; i < n; ++i)
-    ASSERT_NO_FATAL_FAILURE(import_all_ways(damage(seeds()[i % seeds().size()], random), accepted)) << "trial " << i;
+    ASSERT_NO_FATAL_FAILURE(import_all_ways(damage(seeds()[i % seeds().size()], tokens(), random), accepted))
+        << "trial " << i;
   EXPECT_GT(accepted, n / 100);  // the damage is not so great that nothing is ever read
 }
 
