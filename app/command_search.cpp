@@ -63,8 +63,7 @@ std::string text_of(const experiment::SearchResult& r) {
       const double half = (p.gain.estimate->ci95_high - p.gain.estimate->ci95_low) / 2;
       if (half > 0) gain.tail = fmt::format(" ± {:.2f} %", 100 * half);
     }
-    table.rows.push_back(
-        {{escape_control(p.policy), ""}, {p.step_s ? milliseconds(*p.step_s) : "deadlock", ""}, gain});
+    table.rows.push_back({{escape_control(p.policy), ""}, {p.step_s ? milliseconds(*p.step_s) : "deadlock", ""}, gain});
   }
   table.rows.push_back({{"search", ""}, {milliseconds(r.step_s), ""}, {"", ""}});
   if (r.bound_s.value) table.rows.push_back({{"lower bound", ""}, {milliseconds(*r.bound_s.value), ""}, {"", ""}});
@@ -84,8 +83,7 @@ std::string text_of(const experiment::SearchResult& r) {
 int search_command(const SearchOptions& options) {
   if (options.format != "text" && options.format != "json")
     throw UserError(fmt::format("--format: unknown format '{}'", options.format), "valid: text, json");
-  if (!options.budget.empty() && !options.seconds.empty())
-    throw UserError("--budget and --seconds exclude each other");
+  if (!options.budget.empty() && !options.seconds.empty()) throw UserError("--budget and --seconds exclude each other");
   experiment::SearchRunOptions run;
   if (!options.budget.empty()) run.evaluations = whole_number("--budget", options.budget, 1);
   if (!options.seconds.empty()) run.seconds = seconds_of(options.seconds);
@@ -128,8 +126,8 @@ int search_command(const SearchOptions& options) {
     plan::Schedule schedule;
     schedule.plan = result.plan;
     schedule.workload = result.workload;
-    schedule.found_by = fmt::format("search ({}), {} evaluations, stretto {}", result.found_by, result.evaluations,
-                                    version());
+    schedule.found_by =
+        fmt::format("search ({}), {} evaluations, stretto {}", result.found_by, result.evaluations, version());
     schedule.prediction = plan::Prediction{result.step_s, result.ci95_low_s, result.ci95_high_s, result.replications,
                                            result.bound_s.value};
     file::write_atomic(options.out, io::write_schedule(graph, schedule));

@@ -153,8 +153,8 @@ class EngineEvaluator : public search::Evaluator {
 
   static Duration mean(std::int64_t sum, std::int64_t count) { return Duration::ps((sum + count / 2) / count); }
 
-  // Mean of the measured steps of the run that work_ is ready to go on with; nothing if it deadlocks or is stopped since
-  // the mean will be above the limit.
+  // Mean of the measured steps of the run that work_ is ready to go on with; nothing if it deadlocks, or is stopped
+  // since the mean will be above the limit.
   std::optional<Duration> measure(Duration limit) {
     if (shared_->compiled.barrier) {
       const std::uint32_t warm = shared_->warm_up;
@@ -280,7 +280,8 @@ std::unique_ptr<search::Evaluator> make_engine_evaluator(const Setup& setup, con
 
 std::unique_ptr<search::Evaluator> make_closed_form_evaluator(const Setup& setup) {
   const cluster::Cluster& c = setup.cluster;
-  if (setup.training.mode != training::Mode::Inference || c.workers.size() != 1 || c.servers.size() != 1) return nullptr;
+  if (setup.training.mode != training::Mode::Inference || c.workers.size() != 1 || c.servers.size() != 1)
+    return nullptr;
   const cluster::Worker& worker = c.workers.front();
   const cluster::Server& server = c.servers.front();
   if (worker.device.cores != 1 || !worker.receive.is_zero() || !server.send.is_zero() ||

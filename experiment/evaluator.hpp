@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// The search's evaluators (schedulers/search/evaluator.hpp): the engine, full or incremental, and the closed form of the
-// forward problem.
+// The search's evaluators (schedulers/search/evaluator.hpp): the engine, full or incremental, and the closed form of
+// the forward problem.
 //
 // Step time of an order, as measured here:
 //   barrier, nothing that changes over time    the first step: all steps are equal (up to the rounding of the network)
 //   barrier, hosts or links that change over   steps warm_up .. iterations of the experiment
 //     time, or an input pipeline
-//   no barrier                                 mean over `steady_steps` steps and all workers after `steady_warm_up`; once
-//                                              kEqualSteps of a single worker are equal to kSteadyRounding, the others
-//                                              are taken to be so too (several workers may drift for longer)
+//   no barrier                                 mean over `steady_steps` steps and all workers after `steady_warm_up`;
+//                                              once kEqualSteps of a single worker are equal to kSteadyRounding, the
+//                                              others are taken to be so too (several workers may drift for longer)
 //   drawn orders or noise                      mean over `replications`, each with the same draws for every order
 //                                              (common random numbers)
 // Means are rounded to the nearest picosecond.
 //
-// Incremental: the run of one order (the base) is kept as a log of its messages and `snapshots` copies of the simulation.
-// Another order resumes from the last copy before the first choice between two messages that it makes the other way
-// round: of two messages that wait for the same channel at the same time, when the first of them is handed over, or, if
-// one choice hands over both at no cost, when the first starts to move. Equal to the full run bit for bit
-// (tests/property/evaluator_test.cpp). Runs with draws or changes over time, and windows, are always full.
+// Incremental: the run of one order (the base) is kept as a log of its messages and `snapshots` copies of the
+// simulation. Another order resumes from the last copy before the first choice between two messages that it makes the
+// other way round: of two messages that wait for the same channel at the same time, when the first of them is handed
+// over, or, if one choice hands over both at no cost, when the first starts to move. Equal to the full run bit for
+// bit (tests/property/evaluator_test.cpp). Runs with draws or changes over time, and windows, are always full.
 #pragma once
 
 #include <cstdint>

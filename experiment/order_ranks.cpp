@@ -75,9 +75,8 @@ void OrderRanks::sort_transfers(bool push, const plan::DirectionOrder& order) {
   sorted_.clear();
   for (std::uint32_t t = 0; t < n; ++t)
     if (order.rank[t] != plan::kUnranked && sent(*compiled_, push, t)) sorted_.push_back(t);
-  std::sort(sorted_.begin(), sorted_.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return std::tie(order.rank[a], a) < std::tie(order.rank[b], b);
-  });
+  std::sort(sorted_.begin(), sorted_.end(),
+            [&](std::uint32_t a, std::uint32_t b) { return std::tie(order.rank[a], a) < std::tie(order.rank[b], b); });
 }
 
 void OrderRanks::set_direction(bool push, const plan::DirectionOrder& order, bool all) {
@@ -124,7 +123,7 @@ void MessageLog::on_end(const program::ActivityRecord& r) {
   const training::Label& label = compiled_->labels[r.activity];
   if (label.role != training::Role::Pull && label.role != training::Role::Push) return;
   entries_[index(label.role == training::Role::Push, r.iteration, label.worker, label.item)] = {r.ready, r.handed,
-                                                                                                 r.begin, r.batch};
+                                                                                                r.begin, r.batch};
 }
 
 std::vector<Time> MessageLog::cuts(std::uint32_t count) const {
@@ -153,8 +152,8 @@ class Differ {
   void look(bool push, Discipline discipline, const Block& block) {
     for (std::uint32_t i = 0; i < log_.iterations(); ++i)
       for (std::uint32_t w = 0; w < compiled_.workers; ++w) {
-        const Time t = discipline == Discipline::Strict ? strict(push, i, w, block)
-                                                        : by_rank(push, i, w, block, discipline);
+        const Time t =
+            discipline == Discipline::Strict ? strict(push, i, w, block) : by_rank(push, i, w, block, discipline);
         result = std::min(result, t);
       }
   }
@@ -175,13 +174,14 @@ class Differ {
     const auto at = [&](std::uint32_t t) -> const Entry& { return log_.at(push, i, w, t); };
     const Entry& old_first = at(b.base[b.first]);
     Time turn;  // when the first place that differs is next
-    if (b.first > 0) turn = at(b.base[b.first - 1]).handed;
-    else if (i > 0) turn = log_.at(push, i - 1, w, b.base.back()).handed;
+    if (b.first > 0)
+      turn = at(b.base[b.first - 1]).handed;
+    else if (i > 0)
+      turn = log_.at(push, i - 1, w, b.base.back()).handed;
     const Time other_first = std::max(turn, at(b.other[b.first]).ready);
-    bool together = old_first.batch != 0 && other_first >= old_first.handed &&
-                    order_kept_at_wire(push, w, b.base[b.first]);
-    for (std::size_t k = b.first + 1; k <= b.last && together; ++k)
-      together = at(b.base[k]).batch == old_first.batch;
+    bool together =
+        old_first.batch != 0 && other_first >= old_first.handed && order_kept_at_wire(push, w, b.base[b.first]);
+    for (std::size_t k = b.first + 1; k <= b.last && together; ++k) together = at(b.base[k]).batch == old_first.batch;
     return together ? old_first.moved : std::min(other_first, std::max(turn, old_first.ready));
   }
 
@@ -203,8 +203,10 @@ class Differ {
         later_ready = std::min(later_ready, batch_ready);
         batch_ready = Time::never();
       }
-      if (later_ready <= a.handed) found = std::min(found, a.handed);
-      else if (same) found = std::min(found, kept ? a.moved : a.handed);
+      if (later_ready <= a.handed)
+        found = std::min(found, a.handed);
+      else if (same)
+        found = std::min(found, kept ? a.moved : a.handed);
       batch_ready = std::min(batch_ready, a.ready);
     }
     return found;

@@ -75,7 +75,8 @@ class MessageLog : public program::Observer {
  private:
   std::size_t index(bool push, std::uint32_t iteration, std::uint32_t worker, std::uint32_t transfer) const {
     return ((static_cast<std::size_t>(iteration) * 2 + (push ? 1 : 0)) * compiled_->workers + worker) *
-               compiled_->transfers + transfer;
+               compiled_->transfers +
+           transfer;
   }
   const training::Compiled* compiled_;
   std::uint32_t iterations_;

@@ -32,8 +32,10 @@ void write_direction(json::Writer& w, const char* key, const plan::DirectionOrde
   const auto list = [&](const std::vector<std::uint32_t>& ranks) {
     w.begin_array();
     for (const std::uint32_t rank : ranks)
-      if (rank == plan::kUnranked) w.value(nullptr);
-      else w.value(rank);
+      if (rank == plan::kUnranked)
+        w.value(nullptr);
+      else
+        w.value(rank);
     w.end_array();
   };
   w.key("rank");
@@ -50,14 +52,17 @@ void write_order(json::Writer& w, const plan::Order& order) {
 
 void write_cost(json::Writer& w, const char* key, Duration cost) {
   w.key(key);
-  if (cost == search::kAbove) w.value(nullptr);
-  else w.value(cost.ps());
+  if (cost == search::kAbove)
+    w.value(nullptr);
+  else
+    w.value(cost.ps());
 }
 
 void read_ranks(const json::Value& value, std::vector<std::uint32_t>& ranks) {
   value.elements([&](const json::Value& v) {
     if (ranks.size() >= kMostRanks) v.fatal("too many ranks");
-    if (v.kind() == json::Kind::Null) ranks.push_back(plan::kUnranked);
+    if (v.kind() == json::Kind::Null)
+      ranks.push_back(plan::kUnranked);
     else if (const auto rank = v.integer(0, std::int64_t{plan::kUnranked} - 1))
       ranks.push_back(static_cast<std::uint32_t>(*rank));
   });
@@ -109,15 +114,17 @@ void read_walker(const json::Value& value, search::Walker& walker) {
 
 void write_figure(json::Writer& w, const char* key, const analysis::Figure& figure) {
   w.key(key);
-  if (figure.value) w.value(*figure.value);
-  else w.value(nullptr);
+  if (figure.value)
+    w.value(*figure.value);
+  else
+    w.value(nullptr);
 }
 
 }  // namespace
 
 std::string search_key(const Experiment& experiment, const SearchRunOptions& options) {
-  return file::sha256_hex(fmt::format("{}\n{} {} {}", effective_yaml(experiment), options.evaluations, options.seed,
-                                      version()));
+  return file::sha256_hex(
+      fmt::format("{}\n{} {} {}", effective_yaml(experiment), options.evaluations, options.seed, version()));
 }
 
 std::string write_checkpoint(const search::State& state, const std::string& key) {
@@ -130,12 +137,16 @@ std::string write_checkpoint(const search::State& state, const std::string& key)
   write_order(w, state.best);
   w.key("starts_ps").begin_array(Style::Inline);
   for (const Duration cost : state.starts)
-    if (cost == search::kAbove) w.value(nullptr);
-    else w.value(cost.ps());
+    if (cost == search::kAbove)
+      w.value(nullptr);
+    else
+      w.value(cost.ps());
   w.end_array();
   w.key("bound_ps");
-  if (state.bound) w.value(state.bound->ps());
-  else w.value(nullptr);
+  if (state.bound)
+    w.value(state.bound->ps());
+  else
+    w.value(nullptr);
   w.member("bound_name", state.bound_name).member("done", state.done);
   w.key("walkers").begin_array();
   for (const search::Walker& walker : state.walkers) {
@@ -215,15 +226,19 @@ std::string search_json(const SearchResult& r) {
   w.key("layouts").begin_array();
   for (const LayoutTried& layout : r.layouts) {
     w.begin_object(Style::Inline).member("layout", layout.layout).key("step_s");
-    if (layout.step_s) w.value(*layout.step_s);
-    else w.value(nullptr);
+    if (layout.step_s)
+      w.value(*layout.step_s);
+    else
+      w.value(nullptr);
     w.end_object();
   }
   w.end_array().key("policies").begin_array();
   for (const SearchedPolicy& p : r.policies) {
     w.begin_object(Style::Inline).member("policy", p.policy).key("step_s");
-    if (p.step_s) w.value(*p.step_s);
-    else w.value(nullptr);
+    if (p.step_s)
+      w.value(*p.step_s);
+    else
+      w.value(nullptr);
     w.key("gain");
     if (p.gain.estimate) {
       w.begin_object(Style::Inline).member("mean", p.gain.estimate->mean).member("ci95_low", p.gain.estimate->ci95_low);

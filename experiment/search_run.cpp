@@ -186,9 +186,9 @@ class Search {
       setups.push_back(std::move(setup));
     }
     for (const Setup& setup : setups) {
-      const std::string servers =
-          setups.size() == 1 ? "" : fmt::format(", {} server{}", setup.cluster.servers.size(),
-                                                setup.cluster.servers.size() == 1 ? "" : "s");
+      const std::string servers = setups.size() == 1 ? ""
+                                                     : fmt::format(", {} server{}", setup.cluster.servers.size(),
+                                                                   setup.cluster.servers.size() == 1 ? "" : "s");
       try_layout(setup, "as placed" + servers);
       for (const Bytes limit : spec_.search.partition.list) {
         if (!layouts_may_go_on("layouts")) return;
@@ -228,7 +228,8 @@ class Search {
       return std::clamp(Bytes(std::llround(value / 4) * 4), s.min, s.max);
     };
     const Setup start = best_.setup;
-    const plan::Layout whole = start.cluster.servers.size() == base_.cluster.servers.size() ? base_.layout : start.layout;
+    const plan::Layout whole =
+        start.cluster.servers.size() == base_.cluster.servers.size() ? base_.layout : start.layout;
     search::BayesOptions bayes;
     bayes.evaluations = kBayesPoints;
     bayes.initial = 6;
@@ -334,8 +335,10 @@ class Search {
     evaluations_ = before + state_.evaluations;
     result_.optimal = search::is_optimal(problem, state_);
     result_.bound_name = state_.bound ? state_.bound_name : "";
-    if (state_.bound) result_.bound_s.value = state_.bound->seconds();
-    else result_.bound_s.reason = result_.gap.reason = bound.reason;
+    if (state_.bound)
+      result_.bound_s.value = state_.bound->seconds();
+    else
+      result_.bound_s.reason = result_.gap.reason = bound.reason;
     if (state_.cost == kAbove)
       throw UserError("every order that was tried ends in a deadlock", "`stretto run` says who waits for what");
   }
@@ -369,8 +372,12 @@ class Search {
     found.cluster = best_.setup.cluster;
     found.layout = best_.setup.layout;
     plan::Plan plan{"search", found.layout, state_.best};
-    const SimulateOptions simulation{spec_.runs.iterations, spec_.runs.warm_up, spec_.runs.min_replications,
-                                     spec_.runs.max_replications, spec_.runs.precision, spec_.runs.seed,
+    const SimulateOptions simulation{spec_.runs.iterations,
+                                     spec_.runs.warm_up,
+                                     spec_.runs.min_replications,
+                                     spec_.runs.max_replications,
+                                     spec_.runs.precision,
+                                     spec_.runs.seed,
                                      options_.threads};
     const Measured measured = simulate(found, plan, simulation);
     const analysis::Estimate e = analysis::mean_interval(measured.means);
@@ -394,8 +401,10 @@ class Search {
     else if (result_.gap.reason.empty())
       result_.gap.reason = "the bound is 0";
     const bounds::Bound any = any_layout_lower_bound(found);
-    if (any.value) result_.any_layout_bound_s.value = any.value->seconds();
-    else result_.any_layout_bound_s.reason = any.reason;
+    if (any.value)
+      result_.any_layout_bound_s.value = any.value->seconds();
+    else
+      result_.any_layout_bound_s.reason = any.reason;
     result_.workload = full_.graph->name;
     result_.plan = std::move(plan);
     result_.layout = best_.text;
@@ -408,7 +417,7 @@ class Search {
 
   static analysis::Estimate gain(std::vector<double> baseline, std::vector<double> times) {
     const std::size_t n = baseline.size() == 1 || times.size() == 1 ? std::max(baseline.size(), times.size())
-                                                                     : std::min(baseline.size(), times.size());
+                                                                    : std::min(baseline.size(), times.size());
     const auto fit = [n](std::vector<double>& v) {
       if (v.size() == 1) v.assign(n, v.front());
       v.resize(n);
@@ -430,15 +439,16 @@ class Search {
           fmt::format("No order is better with this layout: the step takes no longer than the lower bound ({}).",
                       result_.bound_name));
     else if (result_.gap.value)
-      result_.proven.push_back(fmt::format("With this layout no order can be more than {:.2f} % faster: the lower bound "
-                                           "({}) is {:.6g} s.",
-                                           100 * (1 - *result_.bound_s.value / result_.step_s), result_.bound_name,
-                                           *result_.bound_s.value));
+      result_.proven.push_back(
+          fmt::format("With this layout no order can be more than {:.2f} % faster: the lower bound "
+                      "({}) is {:.6g} s.",
+                      100 * (1 - *result_.bound_s.value / result_.step_s), result_.bound_name, *result_.bound_s.value));
     else
       result_.proven.push_back(fmt::format("Nothing is proven: {}.", result_.gap.reason));
     if (result_.any_layout_bound_s.value && *result_.any_layout_bound_s.value > 0)
-      result_.proven.push_back(fmt::format("No layout on these servers can be more than {:.2f} % faster.",
-                                           100 * std::max(0.0, 1 - *result_.any_layout_bound_s.value / result_.step_s)));
+      result_.proven.push_back(
+          fmt::format("No layout on these servers can be more than {:.2f} % faster.",
+                      100 * std::max(0.0, 1 - *result_.any_layout_bound_s.value / result_.step_s)));
   }
 
   const Spec& spec_;

@@ -36,9 +36,9 @@ struct SearchRunOptions {
   std::optional<double> seconds;  // in place of evaluations; the answer then depends on the machine
   std::uint64_t seed = 1;
   std::size_t threads = 1;
-  std::function<double()> clock;                            // seconds of wall time
-  std::function<bool(const SearchProgress&)> progress;      // false: stop and keep the best; may be empty
-  std::optional<search::State> resume;                      // of the same experiment and options
+  std::function<double()> clock;                        // seconds of wall time
+  std::function<bool(const SearchProgress&)> progress;  // false: stop and keep the best; may be empty
+  std::optional<search::State> resume;                  // of the same experiment and options
 };
 
 struct SearchedPolicy {
@@ -53,25 +53,25 @@ struct LayoutTried {
 };
 
 struct SearchResult {
-  std::string setup;             // what was searched, for people
+  std::string setup;  // what was searched, for people
   std::string workload;
   plan::Plan plan;
-  std::string layout;            // how the layout came to be
+  std::string layout;  // how the layout came to be
   std::string found_by;
-  double step_s = 0;             // simulated as `run` does
+  double step_s = 0;  // simulated as `run` does
   double ci95_low_s = 0;
   double ci95_high_s = 0;
   std::uint64_t replications = 1;
-  analysis::Figure bound_s;      // of any order with this layout
+  analysis::Figure bound_s;  // of any order with this layout
   std::string bound_name;
   analysis::Figure any_layout_bound_s;
-  analysis::Figure gap;          // step / bound - 1
-  bool optimal = false;          // proven, with this layout
-  bool stopped = false;          // by the caller
+  analysis::Figure gap;  // step / bound - 1
+  bool optimal = false;  // proven, with this layout
+  bool stopped = false;  // by the caller
   std::uint64_t evaluations = 0;
   double seconds = 0;
   bool reproducible = true;
-  std::size_t ops = 0;           // of the graph, and after reduction
+  std::size_t ops = 0;  // of the graph, and after reduction
   std::size_t reduced_ops = 0;
   std::vector<LayoutTried> layouts;
   std::vector<SearchedPolicy> policies;

@@ -218,8 +218,7 @@ std::optional<search::Relaxation> make_relaxation(const Setup& setup) {
     if (graph.parameters[p].gradient.valid()) pushed.push_back(p);
   relaxation.pulls = problem_of(graph, needs, &split.before, worker.device.speed, pulled, down);
   relaxation.pull = slices_of(setup.layout, pulled);
-  relaxation.pushes =
-      problem_of(graph, feeds, &split.after, worker.device.speed, pushed, channel_rate(setup, true));
+  relaxation.pushes = problem_of(graph, feeds, &split.after, worker.device.speed, pushed, channel_rate(setup, true));
   relaxation.push = slices_of(setup.layout, pushed);
   return relaxation;
 }
@@ -232,8 +231,8 @@ bounds::Bound lower_bound(const Setup& setup) {
 
 bounds::Bound any_layout_lower_bound(const Setup& setup) {
   if (!setup.variation.none()) return {{}, "", "op times or rates vary"};
-  return bounds::any_layout_lower_bound(*setup.graph, setup.cluster,
-                                        setup.training.mode == training::Mode::Training, setup.training.barrier);
+  return bounds::any_layout_lower_bound(*setup.graph, setup.cluster, setup.training.mode == training::Mode::Training,
+                                        setup.training.barrier);
 }
 
 }  // namespace stretto::experiment

@@ -12,8 +12,8 @@
 
 namespace stretto::experiment {
 
-// The setup with a graph whose steps are equal to the picosecond (graph::Keep::Timing), if op times are exact: no noise,
-// devices of speed 1.
+// The setup with a graph whose steps are equal to the picosecond (graph::Keep::Timing), if op times are exact: no
+// noise, devices of speed 1.
 Setup reduced(const Setup& setup);
 
 // The policies' orders under this layout, then orders by structure: pulls by first use and by falling tail (the work

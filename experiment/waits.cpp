@@ -33,8 +33,7 @@ std::vector<search::Wait> WaitObserver::waits() const {
     if (!seen_[a]) continue;
     for (std::uint32_t e = program.activities[a].first_edge; e < program.activities[a + 1].first_edge; ++e) {
       const std::uint32_t op = program.edges[e].to();
-      if (program.edges[e].distance() == 0 && seen_[op] && records_[op].ready == records_[a].end)
-        last_pull[op] = a;
+      if (program.edges[e].distance() == 0 && seen_[op] && records_[op].ready == records_[a].end) last_pull[op] = a;
     }
   }
   std::vector<std::vector<std::uint32_t>> ops(compiled_.workers);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // For which transfers one step stood still, from which a search draws its moves.
 //
-// An op that starts after its device was idle waited for the transfer that came last: for the pull as long as that was
-// in the hands of the network, for the push before it until then. With a barrier the time from the end of a worker's ops
-// to its arrival is a wait for its last push. Times of several workers add up.
+// An op that starts after its device was idle waited for the transfer that came last: for the pull as long as that
+// was in the hands of the network, for the push before it until then. With a barrier the time from the end of a
+// worker's ops to its arrival is a wait for its last push. Times of several workers add up.
 #pragma once
 
 #include <cstdint>

@@ -29,9 +29,9 @@ struct Wait {
 
 struct Counters {
   std::uint64_t evaluations = 0;
-  std::uint64_t stopped = 0;      // ended early, above the limit
-  std::uint64_t resumed = 0;      // did not start at the beginning
-  std::uint64_t activities = 0;   // simulated, runs for snapshots included
+  std::uint64_t stopped = 0;     // ended early, above the limit
+  std::uint64_t resumed = 0;     // did not start at the beginning
+  std::uint64_t activities = 0;  // simulated, runs for snapshots included
   Counters& operator+=(const Counters& other);
 };
 

@@ -59,7 +59,8 @@ struct Node {
 
 class Space {
  public:
-  explicit Space(const bounds::ForwardProblem& problem) : problem_(problem), words_((problem.transfer.size() + 63) / 64) {
+  explicit Space(const bounds::ForwardProblem& problem)
+      : problem_(problem), words_((problem.transfer.size() + 63) / 64) {
     std::map<Set, std::int64_t> groups;
     for (std::size_t o = 0; o < problem.compute.size(); ++o) {
       total_ += problem.compute[o].ps();
@@ -67,8 +68,10 @@ class Space {
       groups[Set(row.begin(), row.end())] += problem.compute[o].ps();
     }
     for (auto& [needs, work] : groups) {
-      if (std::all_of(needs.begin(), needs.end(), [](Word w) { return w == 0; })) free_work_ = work;
-      else groups_.push_back({needs, work});
+      if (std::all_of(needs.begin(), needs.end(), [](Word w) { return w == 0; }))
+        free_work_ = work;
+      else
+        groups_.push_back({needs, work});
     }
     for (const Duration m : problem.transfer) all_time_ += m.ps();
   }
@@ -165,9 +168,7 @@ class Space {
     return node;
   }
 
-  std::int64_t final_peak(const Node& node) const {
-    return std::max<std::int64_t>({0, node.peak, all_time_ - total_});
-  }
+  std::int64_t final_peak(const Node& node) const { return std::max<std::int64_t>({0, node.peak, all_time_ - total_}); }
 
   std::vector<std::uint32_t> order(const Node& node) const {
     std::vector<const Set*> steps;
@@ -285,8 +286,10 @@ ForwardResult beam(const bounds::ForwardProblem& problem, std::size_t width) {
         after.bound = std::max(node.bound, space.lower_bound(after));
         if (after.bound >= space.final_peak(best)) continue;
         const auto [it, added] = place.try_emplace(after.sent, next.size());
-        if (added) next.push_back(std::move(after));
-        else if (after.peak < next[it->second].peak) next[it->second] = std::move(after);
+        if (added)
+          next.push_back(std::move(after));
+        else if (after.peak < next[it->second].peak)
+          next[it->second] = std::move(after);
       }
     }
     std::stable_sort(next.begin(), next.end(), [](const Node& a, const Node& b) {

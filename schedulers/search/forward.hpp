@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exact and beam search for the forward problem (bounds/forward.hpp), whose cost is
 //   P + max(0, max_k [ m(S_k) - f(S_{k-1}) ])
-// over the prefixes S_k of a transfer order: P total work, m(S) transfer time, f(S) work of the ops whose needs lie in S.
+// over the prefixes S_k of a transfer order: P total work, m(S) transfer time, f(S) work of the ops whose needs lie
+// in S.
 //
 // Nodes are sets S of transfers that were sent. Only f changes the cost, and only when an op gets its last transfer; so
 // an order is a sequence of blocks X = needs(o) \ S that contain no smaller block. h(S) = m(S) - f(S); peak of a path =

@@ -146,9 +146,8 @@ bool walk(Context& c, bool anneal) {
   if (share < 2) return true;
   std::vector<Walker> best(kWalkers);
   std::vector<std::uint64_t> made(kWalkers);
-  parallel_for(kWalkers, c.options.threads, [&](std::size_t w) {
-    made[w] = Walk(c, w).round(c.state.walkers[w], share, temperature, best[w]);
-  });
+  parallel_for(kWalkers, c.options.threads,
+               [&](std::size_t w) { made[w] = Walk(c, w).round(c.state.walkers[w], share, temperature, best[w]); });
   std::uint64_t sum = 0;
   for (std::size_t w = 0; w < kWalkers; ++w) {
     c.offer(best[w].order, best[w].cost, c.method);

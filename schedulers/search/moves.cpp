@@ -14,9 +14,8 @@ std::vector<std::uint32_t> sequence(const plan::DirectionOrder& order) {
   std::vector<std::uint32_t> list;
   for (std::uint32_t t = 0; t < order.rank.size(); ++t)
     if (order.rank[t] != plan::kUnranked) list.push_back(t);
-  std::sort(list.begin(), list.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return std::tie(order.rank[a], a) < std::tie(order.rank[b], b);
-  });
+  std::sort(list.begin(), list.end(),
+            [&](std::uint32_t a, std::uint32_t b) { return std::tie(order.rank[a], a) < std::tie(order.rank[b], b); });
   return list;
 }
 
@@ -33,8 +32,10 @@ std::size_t distance(std::size_t most, RandomStream& random) {
 
 void move_block(std::vector<std::uint32_t>& list, std::size_t first, std::size_t length, std::size_t to) {
   const auto at = [&](std::size_t i) { return list.begin() + static_cast<std::ptrdiff_t>(i); };
-  if (to < first) std::rotate(at(to), at(first), at(first + length));
-  else std::rotate(at(first), at(first + length), at(to + length));
+  if (to < first)
+    std::rotate(at(to), at(first), at(first + length));
+  else
+    std::rotate(at(first), at(first + length), at(to + length));
 }
 
 // Brings a transfer that is waited for forward; false if it is first already.
@@ -43,8 +44,10 @@ bool bring_forward(plan::DirectionOrder& order, std::uint32_t transfer, RandomSt
   const auto place = static_cast<std::size_t>(std::find(list.begin(), list.end(), transfer) - list.begin());
   if (place == list.size() || place == 0) return false;
   const std::size_t to = place - distance(place, random);
-  if (random.below(3) == 0) std::swap(list[place], list[to]);
-  else move_block(list, place, 1, to);
+  if (random.below(3) == 0)
+    std::swap(list[place], list[to]);
+  else
+    move_block(list, place, 1, to);
   write(list, order);
   return true;
 }

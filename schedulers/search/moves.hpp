@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random changes of an order: a transfer is inserted elsewhere, two are swapped, a block of neighbours moves.
 //
-// With probability 1/2 the change is drawn from what the step waits for: such a transfer, drawn by the time waited, goes
-// to an earlier place, or changes places with an earlier one. Distances are drawn on a logarithmic scale. Only ranked
-// directions change. O(transfers).
+// With probability 1/2 the change is drawn from what the step waits for: such a transfer, drawn by the time waited,
+// goes to an earlier place, or changes places with an earlier one. Distances are drawn on a logarithmic scale. Only
+// ranked directions change. O(transfers).
 #pragma once
 
 #include <span>

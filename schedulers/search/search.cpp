@@ -59,8 +59,8 @@ void Context::raise_bound(Duration bound, std::string_view name) {
 
 double Context::used() const {
   if (options.time_used) return std::min(1.0, options.time_used());
-  return std::min(1.0, static_cast<double>(state.evaluations) / static_cast<double>(std::max<std::uint64_t>(
-                           state.method_end, 1)));
+  return std::min(
+      1.0, static_cast<double>(state.evaluations) / static_cast<double>(std::max<std::uint64_t>(state.method_end, 1)));
 }
 
 State search(const Problem& problem, const Options& options, State state) {

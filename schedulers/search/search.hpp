@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Search for the order of least cost under one layout.
 //
-// A search runs its methods one after the other; each starts from the best orders so far. Walking methods (local search,
-// annealing) move a fixed number of walkers, each with an evaluator of its own, in rounds; threads only share out the
-// walkers. All draws are functions of (seed, method, walker, move), so the same seed and the same budget of evaluations
-// give the same answer for any number of threads, and a state kept after any round goes on to the same end. With a
-// budget in seconds this does not hold.
-// It ends at once when a cost equals the lower bound, up to `rounding`: the order is then optimal.
+// A search runs its methods one after the other; each starts from the best orders so far. Walking methods (local
+// search, annealing) move a fixed number of walkers, each with an evaluator of its own, in rounds; threads only share
+// out the walkers. All draws are functions of (seed, method, walker, move), so the same seed and the same budget of
+// evaluations give the same answer for any number of threads, and a state kept after any round goes on to the same
+// end. With a budget in seconds this does not hold. It ends at once when a cost equals the lower bound, up to
+// `rounding`: the order is then optimal.
 #pragma once
 
 #include <cstdint>
@@ -63,7 +63,7 @@ struct State {
   std::uint64_t method_end = 0;  // evaluations at which the method under way ends; 0: not begun
   plan::Order best;
   Duration cost = kAbove;
-  std::string found_by;  // start or method
+  std::string found_by;          // start or method
   std::vector<Duration> starts;  // costs of problem.starts, once evaluated
   std::optional<Duration> bound;
   std::string bound_name;

@@ -97,8 +97,8 @@ void late(benchmark::State& state, bool resume) {
   const std::uint64_t before = evaluator->counters().activities;
   for (auto _ : state) benchmark::DoNotOptimize(evaluator->evaluate(orders[i++ % 2]));
   state.SetItemsProcessed(state.iterations());
-  state.counters["activities"] = static_cast<double>(evaluator->counters().activities - before) /
-                                 static_cast<double>(state.iterations());
+  state.counters["activities"] =
+      static_cast<double>(evaluator->counters().activities - before) / static_cast<double>(state.iterations());
 }
 
 }  // namespace
@@ -109,10 +109,12 @@ int main(int argc, char** argv) {
   if (std::filesystem::exists(data_path("pipedream/resnet101.graph.txt"))) {
     benchmark::RegisterBenchmark("full/resnet101/reduced", [](benchmark::State& s) { full(s, "resnet101", true); });
     benchmark::RegisterBenchmark("full/resnet101/whole", [](benchmark::State& s) { full(s, "resnet101", false); });
-    benchmark::RegisterBenchmark("late_change/full", [](benchmark::State& s) { late(s, false); })
-        ->Unit(benchmark::kMillisecond);
-    benchmark::RegisterBenchmark("late_change/resumed", [](benchmark::State& s) { late(s, true); })
-        ->Unit(benchmark::kMillisecond);
+    benchmark::RegisterBenchmark("late_change/full", [](benchmark::State& s) {
+      late(s, false);
+    })->Unit(benchmark::kMillisecond);
+    benchmark::RegisterBenchmark("late_change/resumed", [](benchmark::State& s) {
+      late(s, true);
+    })->Unit(benchmark::kMillisecond);
   }
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;

@@ -65,12 +65,17 @@ void check_forward(dom::element source) {
     transfer.emplace(t["name"].get_string().value(), times.size());
     times.push_back(units(t["time"].get_double().value()));
     g.parameters.push_back({std::string(t["name"].get_string().value()),
-                            Bytes(static_cast<std::int64_t>(1000 * t["time"].get_double().value())), true, {}});
+                            Bytes(static_cast<std::int64_t>(1000 * t["time"].get_double().value())),
+                            true,
+                            {}});
   }
   for (const auto o : source["ops"].get_array()) {
     op.emplace(o["name"].get_string().value(), g.ops.size());
-    graph::Op made{std::string(o["name"].get_string().value()), graph::Phase::Forward,
-                   units(o["time"].get_double().value()), {}, {}};
+    graph::Op made{std::string(o["name"].get_string().value()),
+                   graph::Phase::Forward,
+                   units(o["time"].get_double().value()),
+                   {},
+                   {}};
     for (const auto a : o["after"].get_array()) made.inputs.emplace_back(op.at(a.get_string().value()));
     for (const auto r : o["needs"].get_array()) made.reads.emplace_back(transfer.at(r.get_string().value()));
     g.ops.push_back(std::move(made));
@@ -91,7 +96,10 @@ void check_steady(dom::element source) {
   std::vector<double> backward;
   for (const auto l : source["layers"].get_array()) {
     const std::size_t i = backward.size();
-    g.ops.push_back({fmt::format("f{}", i), graph::Phase::Forward, units(l["fwd"].get_double().value()), {},
+    g.ops.push_back({fmt::format("f{}", i),
+                     graph::Phase::Forward,
+                     units(l["fwd"].get_double().value()),
+                     {},
                      {graph::ParameterId(i)}});
     if (i > 0) g.ops.back().inputs.emplace_back(i - 1);
     g.parameters.push_back({fmt::format("w{}", i), Bytes(1000 * l["tensor"].get_int64().value()), true, {}});

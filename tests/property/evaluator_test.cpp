@@ -40,8 +40,8 @@ plan::Layout sliced(const plan::Layout& layout) {
     std::uint32_t slice = 0;
     for (std::uint32_t t = layout.first[p]; t < layout.first[p + 1]; ++t)
       for (std::int64_t left = layout.transfers[t].bytes.count(); left > 0; left -= 8)
-        cut.transfers.push_back(
-            {layout.transfers[t].parameter, slice++, Bytes(std::min<std::int64_t>(left, 8)), layout.transfers[t].server});
+        cut.transfers.push_back({layout.transfers[t].parameter, slice++, Bytes(std::min<std::int64_t>(left, 8)),
+                                 layout.transfers[t].server});
     cut.first.push_back(static_cast<std::uint32_t>(cut.transfers.size()));
   }
   return cut;
@@ -105,7 +105,7 @@ void change(plan::DirectionOrder& order, RandomStream& random) {
   const auto from = random.below(n);
   const auto to = random.below(n);
   for (std::uint32_t& rank : order.rank)
-    rank = rank == from                                 ? static_cast<std::uint32_t>(to)
+    rank = rank == from                             ? static_cast<std::uint32_t>(to)
            : from < to && rank > from && rank <= to ? rank - 1
            : to < from && rank >= to && rank < from ? rank + 1
                                                     : rank;
@@ -152,7 +152,7 @@ TEST(Evaluator, IncrementalIsFullBitForBit) {
       const Duration expected = full->evaluate(order);
       ASSERT_EQ(incremental->evaluate(order), expected) << "evaluation " << k;
       const Duration check = plain(setup, order, options);
-        const std::int64_t rounding = setup.training.barrier || check == kAbove ? 0 : experiment::kSteadyRounding.ps();
+      const std::int64_t rounding = setup.training.barrier || check == kAbove ? 0 : experiment::kSteadyRounding.ps();
       ASSERT_LE(std::abs(check.ps() - expected.ps()), rounding) << "evaluation " << k;
       const Duration limit = expected == kAbove ? kAbove : expected.scaled(0.5 + 0.25 * static_cast<double>(k % 4));
       const Duration limited = expected <= limit ? expected : kAbove;
