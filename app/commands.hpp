@@ -70,11 +70,27 @@ struct ReproduceOptions {
   bool quiet = false;
 };
 
+struct ValidateOptions {
+  std::string file;
+  std::vector<std::string> set;
+  std::string steps;       // measured per policy; empty: the default
+  std::string warm_up;
+  std::string window;      // for policies that say no window; empty: 1
+  std::string time_limit;  // of the measurement, seconds
+  std::string network = "auto";
+  std::string measured;  // a measurement to compare with, in place of making one
+  std::string bundle;    // write the bundle here and end
+  std::string out;       // directory for bundle, measurement, comparison and traces; empty: none
+  std::string format = "text";
+  bool quiet = false;
+};
+
 int run_command(const RunOptions& options);
 int import_command(const ImportOptions& options);
 int init_command(const InitOptions& options);
 int show_command(const ShowOptions& options);
 int search_command(const SearchOptions& options);
+int validate_command(const ValidateOptions& options);
 int list_command(const ListOptions& options);
 int reproduce_command(const ReproduceOptions& options);
 

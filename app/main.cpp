@@ -42,6 +42,7 @@ struct Settings {
   SearchOptions search;
   ListOptions list;
   ReproduceOptions reproduce;
+  ValidateOptions validate;
 };
 
 constexpr const char* kFooter = R"(Examples:
@@ -84,6 +85,14 @@ constexpr const char* kSearchFooter = R"(Examples:
   stretto search what_if.yaml --budget 100000 --resume search.json
 The section `search` of the experiment says what may change; docs/search.md says how it is searched. The same budget
 and seed give the same plan on any machine. Ctrl-C ends the search and keeps the best plan so far.)";
+
+constexpr const char* kValidateFooter = R"(Examples:
+  stretto validate cluster.yaml
+  stretto validate cluster.yaml --steps 50 --out results/cluster
+  stretto validate cluster.yaml --bundle cluster.bundle.json
+Predicts every policy of the experiment, measures it with real TensorFlow processes on this machine (compute is
+emulated), and prints both. The first time, the harness makes its environment (1.6 GB, some minutes). Policies that
+want a strict order are held to it by a window. docs/reference/harness.md describes bundle and measurement.)";
 
 constexpr const char* kListFooter = R"(Examples:
   stretto list policies
@@ -172,6 +181,30 @@ std::vector<Command> add_commands(CLI::App& root, Settings& s) {
       ->type_name("FORMAT")
       ->capture_default_str();
   search->add_flag("--quiet", s.search.quiet, "Show no progress");
+
+  CLI::App* validate =
+      command("validate", "Measure an experiment on a real TensorFlow cluster and compare", kValidateFooter, "FILE",
+              s.validate.file, "Experiment (YAML)", [&s] { return validate_command(s.validate); });
+  add_set(validate, s.validate.set);
+  validate->add_option("--steps", s.validate.steps, "Steps to measure per policy (default 20)")->type_name("N");
+  validate->add_option("--warm-up", s.validate.warm_up, "Steps before them (default 3)")->type_name("N");
+  validate
+      ->add_option("--window", s.validate.window, "Transfers under way where a policy does not say (default 1)")
+      ->type_name("K");
+  validate->add_option("--network", s.validate.network, "auto, namespaces or loopback")
+      ->type_name("KIND")
+      ->capture_default_str();
+  validate->add_option("--time-limit", s.validate.time_limit, "Seconds for the measurement (default 900)")
+      ->type_name("S");
+  validate->add_option("--measured", s.validate.measured, "Compare with this measurement and measure nothing")
+      ->type_name("FILE");
+  validate->add_option("--bundle", s.validate.bundle, "Only write what is to be measured")->type_name("FILE");
+  validate->add_option("--out", s.validate.out, "Also write bundle, measurement, comparison and traces here")
+      ->type_name("DIR");
+  validate->add_option("--format", s.validate.format, "What to print: text or json")
+      ->type_name("FORMAT")
+      ->capture_default_str();
+  validate->add_flag("--quiet", s.validate.quiet, "Show no progress of the prediction");
 
   const std::string subjects = fmt::format("One of {}", join(list_subjects()));
   command("list", "List what experiments can name", kListFooter, "WHAT", s.list.what, subjects.c_str(),

@@ -6,15 +6,13 @@
 #include <algorithm>
 #include <tuple>
 
-#include "io/export/chrome_trace.hpp"
-
 namespace stretto::io {
 
 namespace {
 std::string microseconds(Duration d) { return fmt::format("{:.6f}", d.seconds() * 1e6); }
 }  // namespace
 
-std::string write_step_trace(const graph::Graph& graph, const cluster::Cluster& cluster, const plan::Layout& layout,
+std::vector<Span> step_spans(const graph::Graph& graph, const cluster::Cluster& cluster, const plan::Layout& layout,
                              const training::Compiled& compiled, const std::vector<program::ActivityRecord>& records) {
   Time origin = Time::never();
   for (const auto& r : records) origin = std::min(origin, r.ready);
@@ -56,7 +54,12 @@ std::string write_step_trace(const graph::Graph& graph, const cluster::Cluster& 
   std::stable_sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) {
     return std::tie(a.process, a.track, a.start) < std::tie(b.process, b.track, b.start);
   });
-  return write_chrome_trace(spans);
+  return spans;
+}
+
+std::string write_step_trace(const graph::Graph& graph, const cluster::Cluster& cluster, const plan::Layout& layout,
+                             const training::Compiled& compiled, const std::vector<program::ActivityRecord>& records) {
+  return write_chrome_trace(step_spans(graph, cluster, layout, compiled, records));
 }
 
 }  // namespace stretto::io

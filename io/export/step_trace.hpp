@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "io/export/chrome_trace.hpp"
 #include "models/cluster/cluster.hpp"
 #include "models/graph/graph.hpp"
 #include "models/plan/plan.hpp"
@@ -14,6 +15,10 @@
 #include "sim/program/observer.hpp"
 
 namespace stretto::io {
+
+// The bars themselves, by process, track and time.
+std::vector<Span> step_spans(const graph::Graph& graph, const cluster::Cluster& cluster, const plan::Layout& layout,
+                             const training::Compiled& compiled, const std::vector<program::ActivityRecord>& records);
 
 std::string write_step_trace(const graph::Graph& graph, const cluster::Cluster& cluster, const plan::Layout& layout,
                              const training::Compiled& compiled, const std::vector<program::ActivityRecord>& records);
