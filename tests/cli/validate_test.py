@@ -10,7 +10,7 @@ import tap  # noqa: E402 (program.py extends the path)
 
 sys.path.insert(0, str(program.SOURCE / 'harness' / 'src'))
 from stretto_tf import bundle as bundle_file  # noqa: E402
-from stretto_tf import emulated, result  # noqa: E402
+from stretto_tf import emulated, result, schedule  # noqa: E402
 
 EXPERIMENT = '''stretto: 1
 name: small
@@ -76,6 +76,18 @@ class Validate(program.ProgramTest):
         for part in ('plain loopback, links not shaped (not root)', '320.0 ms', '+25.0 %', 'Gains over random',
                      'up to 1.0 of'):
             self.assertIn(part, text)
+
+    def test_the_harness_reads_schedules(self):
+        self.write('small.yaml', EXPERIMENT + 'runs: {replications: 2}\n')
+        self.good('run', 'small.yaml', '--out', 'all')
+        found = {schedule.load(path).policy: schedule.load(path) for path in (self.folder / 'all').glob('schedule_*')}
+        self.assertEqual(set(found), {'random', 'fifo', 'reverse'})
+        self.assertEqual(found['random'].pull.mode, 'none')
+        self.assertEqual(found['fifo'].pull, schedule.Enforcement('window', 1))
+        self.assertEqual(found['reverse'].pull, schedule.Enforcement('chain_window', 3))
+        ranks = [variable.pull for variable in found['fifo'].variables.values()]
+        self.assertEqual(sorted(ranks), list(range(12)))
+        self.assertEqual(list(found['fifo'].variables)[0], 'layer0/weights')
 
     def test_refusals(self):
         self.write('small.yaml', EXPERIMENT)

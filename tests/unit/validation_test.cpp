@@ -29,7 +29,8 @@ experiment::Setup make_setup() {
       {"name": "b", "phase": "forward", "time_ps": 4000000000, "inputs": ["a"], "reads": ["wb"]},
       {"name": "b'", "phase": "backward", "time_ps": 8000000000, "inputs": ["b"]},
       {"name": "a'", "phase": "backward", "time_ps": 8000000000, "inputs": ["b'"]}],
-    "parameters": [{"name": "wa", "bytes": 1000000, "gradient": "a'"}, {"name": "wb", "bytes": 2000000, "gradient": "b'"}]
+    "parameters": [
+      {"name": "wa", "bytes": 1000000, "gradient": "a'"}, {"name": "wb", "bytes": 2000000, "gradient": "b'"}]
   })",
                                                                   "two.json"));
   const Bandwidth rate = Bandwidth(1'000'000'000);

@@ -16,6 +16,8 @@ from .errors import HarnessError
 PORT = 2222
 _SUBNET = '10.77.0'
 _CLONE_NEWNET = 0x40000000
+# ip and tc are where only root's path leads.
+_PATH = os.pathsep.join([os.environ.get('PATH', os.defpath), '/usr/sbin', '/sbin'])
 
 
 def enter_new_namespace() -> None:
@@ -28,11 +30,12 @@ def enter_new_namespace() -> None:
 def why_no_namespaces() -> str | None:
     """None if namespaces can be made here, else the reason."""
     for tool in ('ip', 'tc', 'nsenter', 'unshare'):
-        if shutil.which(tool) is None:
+        if shutil.which(tool, path=_PATH) is None:
             return f'there is no program {tool}'
     script = ('ip link add name st0 type veth peer name st1 && ip link add name br0 type bridge && '
               'tc qdisc add dev st0 root tbf rate 1gbit burst 128kb latency 50ms')
-    done = subprocess.run(['unshare', '--net', 'sh', '-c', script], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(['unshare', '--net', 'sh', '-c', script], capture_output=True, text=True, timeout=60,
+                          env=os.environ | {'PATH': _PATH})
     if done.returncode == 0:
         return None
     if os.getuid():
@@ -44,7 +47,8 @@ def _inside(pid: int, *commands: str) -> str:
     """Runs commands in the namespace of a process; returns what they print."""
     script = ' && '.join(commands)
     done = subprocess.run(['nsenter', '--net', '--target', str(pid), 'sh', '-c', script],
-                          capture_output=True, text=True, timeout=60)
+                          capture_output=True, text=True, timeout=60,
+                          env=os.environ | {'PATH': _PATH})
     if done.returncode:
         raise HarnessError(f'the network could not be made: {script}: {done.stderr.strip()}')
     return done.stdout
