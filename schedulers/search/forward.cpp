@@ -2,6 +2,7 @@
 #include "schedulers/search/forward.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <numeric>
 #include <queue>
@@ -51,7 +52,8 @@ struct Node {
   std::int64_t time = 0;  // m(S)
   std::int64_t work = 0;  // f(S)
   std::int64_t peak = 0;
-  std::int64_t bound = 0;  // of the peak
+  std::int64_t bound = 0;    // of the peak
+  bool exact_bound = false;  // `bound` has the tail bound in it, not only those of the nodes before
   std::int64_t trail = -1;
 
   std::int64_t level() const { return time - work; }
@@ -82,7 +84,7 @@ class Space {
     Node node;
     node.sent.assign(words_, 0);
     node.work = free_work_;
-    node.bound = lower_bound(node);
+    tighten(node);
     return node;
   }
 
@@ -90,23 +92,34 @@ class Space {
 
   // Blocks that contain no other block, each once, in a fixed order.
   std::vector<Block> blocks(const Node& node) const {
-    std::vector<Set> rests;
-    for (const Group* group : open(node)) {
-      Set rest(words_);
-      for (std::size_t i = 0; i < words_; ++i) rest[i] = group->needs[i] & ~node.sent[i];
+    const std::vector<const Group*> groups = open(node);
+    struct Rest {
+      int size;
+      Set set;
+    };
+    std::vector<Rest> rests;
+    rests.reserve(groups.size());
+    for (const Group* group : groups) {
+      Rest rest{0, Set(words_)};
+      for (std::size_t i = 0; i < words_; ++i) {
+        rest.set[i] = group->needs[i] & ~node.sent[i];
+        rest.size += std::popcount(rest.set[i]);
+      }
       rests.push_back(std::move(rest));
     }
+    std::sort(rests.begin(), rests.end(),
+              [](const Rest& x, const Rest& y) { return x.size != y.size ? x.size < y.size : x.set < y.set; });
     std::vector<Block> result;
-    std::sort(rests.begin(), rests.end(), [](const Set& a, const Set& b) {
-      const auto size = [](const Set& s) {
-        return std::accumulate(s.begin(), s.end(), 0, [](int n, Word w) { return n + std::popcount(w); });
-      };
-      return std::pair(size(a), a) < std::pair(size(b), b);
-    });
-    for (Set& rest : rests)
-      if (std::none_of(result.begin(), result.end(), [&](const Block& b) { return inside(b.set, rest); }))
-        result.push_back({std::move(rest), 0, 0});
-    for (Block& block : result) measure(node, block);
+    for (Rest& rest : rests)
+      if (std::none_of(result.begin(), result.end(), [&](const Block& b) { return inside(b.set, rest.set); }))
+        result.push_back({std::move(rest.set), 0, 0});
+    Set sent(words_);
+    for (Block& block : result) {
+      for (std::size_t i = 0; i < words_; ++i) sent[i] = node.sent[i] | block.set[i];
+      graph::for_each_bit(block.set, [&](std::size_t r) { block.time += problem_.transfer[r].ps(); });
+      for (const Group* group : groups)
+        if (inside(group->needs, sent)) block.gain += group->work;
+    }
     return result;
   }
 
@@ -116,6 +129,8 @@ class Space {
     next.peak = std::max(node.peak, node.level() + block.time);
     next.time += block.time;
     next.work += block.gain;
+    next.bound = std::max(node.bound, next.peak);
+    next.exact_bound = false;
     trail_.push_back({block.set, node.trail});
     next.trail = static_cast<std::int64_t>(trail_.size()) - 1;
     return next;
@@ -139,6 +154,11 @@ class Space {
     return std::max<std::int64_t>(bound, 0);
   }
 
+  void tighten(Node& node) const {
+    node.bound = std::max(node.bound, lower_bound(node));
+    node.exact_bound = true;
+  }
+
   // Takes every block that the commit rule allows.
   void commit(Node& node) {
     for (;;) {
@@ -147,9 +167,7 @@ class Space {
         return node.level() + b.time <= node.bound && b.time <= b.gain;
       });
       if (sure == steps.end()) return;
-      const std::int64_t bound = node.bound;
       node = after(node, *sure);
-      node.bound = bound;
     }
   }
 
@@ -192,14 +210,6 @@ class Space {
     for (const Group& group : groups_)
       if (!inside(group.needs, node.sent)) list.push_back(&group);
     return list;
-  }
-
-  void measure(const Node& node, Block& block) const {
-    Set sent(words_);
-    for (std::size_t i = 0; i < words_; ++i) sent[i] = node.sent[i] | block.set[i];
-    graph::for_each_bit(block.set, [&](std::size_t r) { block.time += problem_.transfer[r].ps(); });
-    for (const Group* group : open(node))
-      if (inside(group->needs, sent)) block.gain += group->work;
   }
 
   const bounds::ForwardProblem& problem_;
@@ -249,6 +259,15 @@ ForwardResult best_first(const bounds::ForwardProblem& problem, std::uint64_t ma
     queue.pop();
     Node node = std::exchange(nodes[index], Node());
     if (peaks.at(node.sent) < node.peak) continue;
+    if (!node.exact_bound) {
+      space.tighten(node);
+      if (node.bound > std::get<0>(key)) {
+        if (node.bound >= space.final_peak(best)) continue;
+        queue.push({{node.bound, -node.time, index}, index});
+        nodes[index] = std::move(node);
+        continue;
+      }
+    }
     ++states;
     space.commit(node);
     if (states % kGreedyEvery == 0)
@@ -256,11 +275,7 @@ ForwardResult best_first(const bounds::ForwardProblem& problem, std::uint64_t ma
         best = std::move(candidate);
     const std::vector<Block> steps = space.blocks(node);
     if (steps.empty() && space.final_peak(node) < space.final_peak(best)) best = node;
-    for (const Block& block : steps) {
-      Node next = space.after(node, block);
-      next.bound = std::max(node.bound, space.lower_bound(next));
-      push(std::move(next));
-    }
+    for (const Block& block : steps) push(space.after(node, block));
   }
   const std::int64_t bound =
       queue.empty() ? space.final_peak(best) : std::min(space.final_peak(best), std::get<0>(queue.top().first));
@@ -283,7 +298,7 @@ ForwardResult beam(const bounds::ForwardProblem& problem, std::size_t width) {
       if (steps.empty() && space.final_peak(node) < space.final_peak(best)) best = node;
       for (const Block& block : steps) {
         Node after = space.after(node, block);
-        after.bound = std::max(node.bound, space.lower_bound(after));
+        space.tighten(after);
         if (after.bound >= space.final_peak(best)) continue;
         const auto [it, added] = place.try_emplace(after.sent, next.size());
         if (added)

@@ -19,9 +19,9 @@ using Order = std::vector<std::uint32_t>;
 
 std::uint64_t trials(std::uint64_t quick) { return std::getenv("STRETTO_SOAK") != nullptr ? quick * 50 : quick; }
 
-bounds::ForwardProblem random_problem(RandomStream& random, std::size_t transfers, std::size_t ops) {
+bounds::ForwardProblem random_problem(RandomStream& random, std::size_t transfers, std::size_t ops, test::Shape shape) {
   test::RandomGraphSpec spec;
-  spec.shape = test::kShapes[random.below(test::kShapes.size())];
+  spec.shape = shape;
   spec.ops = ops;
   spec.parameters = transfers;
   const graph::Graph g = test::random_graph(spec, random());
@@ -29,6 +29,10 @@ bounds::ForwardProblem random_problem(RandomStream& random, std::size_t transfer
   for (const graph::Parameter& p : g.parameters)
     times.push_back(Duration::ns(p.bytes.count() * static_cast<std::int64_t>(50 + random.below(300))));
   return bounds::forward_problem(g, times);
+}
+
+bounds::ForwardProblem random_problem(RandomStream& random, std::size_t transfers, std::size_t ops) {
+  return random_problem(random, transfers, ops, test::kShapes[random.below(test::kShapes.size())]);
 }
 
 Duration enumerated(const bounds::ForwardProblem& problem) {
@@ -83,6 +87,26 @@ TEST(BestFirst, ProvesRandomGraphsOfUpToFortyTransfers) {
     const ForwardResult exact = best_first(problem, 50'000);
     check(problem, exact);
     EXPECT_TRUE(exact.proven) << problem.transfer.size() << " transfers, " << exact.states << " states";
+  }
+}
+
+TEST(BestFirst, IsNearTheBoundOnUpToTwoHundredTransfers) {
+  RandomStream random(1, "search/two hundred");
+  // What 1,000 states reach. Bipartite graphs here are dense (half of the ops read a transfer): their bounds are weak.
+  for (const auto& [shape, most] : {std::pair(test::Shape::Layered, 0.03), std::pair(test::Shape::SeriesParallel, 0.01),
+                                    std::pair(test::Shape::Bipartite, 0.12)}) {
+    double sum = 0;
+    const std::uint64_t n = trials(6);
+    for (std::uint64_t trial = 0; trial < n; ++trial) {
+      SCOPED_TRACE(trial);
+      const auto problem = random_problem(random, 41 + random.below(160), 40 + random.below(200), shape);
+      const ForwardResult exact = best_first(problem, 1'000);
+      const ForwardResult wide = beam(problem, 8);
+      check(problem, exact);
+      check(problem, wide);
+      sum += std::min(exact.cost, wide.cost).seconds() / exact.bound.seconds() - 1;
+    }
+    EXPECT_LE(sum / static_cast<double>(n), most) << "shape " << static_cast<int>(shape);
   }
 }
 
