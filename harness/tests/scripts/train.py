@@ -48,6 +48,8 @@ def main():
         optimizer = tf.train.GradientDescentOptimizer(0.1) if FLAGS.optimizer == 'sgd' else tf.train.AdamOptimizer(0.01)
         train = optimizer.minimize(loss, global_step=step)
 
+    # Without it a session waits for workers that have ended.
+    config = tf.ConfigProto(device_filters=['/job:ps', f'/job:worker/task:{FLAGS.task_index}'])
     draw = np.random.RandomState(FLAGS.task_index)
     centres = np.random.RandomState(99).rand(10, 784)
 
@@ -56,16 +58,17 @@ def main():
         return {images: centres[classes] + 0.3 * draw.randn(32, 784), labels: classes}
 
     if FLAGS.session == 'monitored':
-        with tf.train.MonitoredTrainingSession(master=server.target, is_chief=FLAGS.task_index == 0) as session:
+        with tf.train.MonitoredTrainingSession(master=server.target, is_chief=FLAGS.task_index == 0,
+                                               config=config) as session:
             for _ in range(FLAGS.steps):
                 _, value = session.run([train, loss], feed_dict=batch())
-                print('loss', float(value).hex(), float(value))
+                print('loss', float(value).hex(), float(value), flush=True)
     else:
-        with tf.Session(server.target) as session:
+        with tf.Session(server.target, config=config) as session:
             session.run(tf.global_variables_initializer())
             for _ in range(FLAGS.steps):
                 _, value = session.run([train, loss], feed_dict=batch())
-                print('loss', float(value).hex(), float(value))
+                print('loss', float(value).hex(), float(value), flush=True)
 
 
 main()
