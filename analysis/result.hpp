@@ -95,6 +95,17 @@ struct WhatIf {
   ChangeKind kind = ChangeKind::Hardware;
 };
 
+// How old gradients are when they take effect: updates of the same transfer by other workers between the hand-over of a
+// worker's pull and its own update, over all transfers and steps that are measured.
+struct Staleness {
+  static constexpr std::size_t kBins = 1024;
+  bool known = false;
+  std::string reason;
+  double mean = 0;
+  std::uint64_t max = 0;
+  std::vector<double> histogram;  // share of gradients by staleness 0, 1, ...; the last of kBins holds all above
+};
+
 struct PolicyResult {
   std::string policy;
   std::vector<std::pair<std::string, std::string>> vary;  // path -> value as text, in the order of the file
@@ -110,6 +121,8 @@ struct PolicyResult {
   Figure ordering_efficiency;    // E of the paper, mean over workers and steps
   Figure speedup_limit;          // S of the paper
   Figure straggler_effect;
+  Staleness staleness;
+  Figure dropped_gradients;  // share of the gradients sent that came too late for their step
   std::vector<ResourceUse> resources;
   std::vector<ServerLoad> servers;
   Waits pull_waits;

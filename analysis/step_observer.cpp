@@ -11,6 +11,7 @@ StepObserver::StepObserver(const training::Compiled& compiled, std::uint32_t fir
       last_(last),
       ops_ended_(compiled.workers),
       compute_(static_cast<std::size_t>(compiled.workers) * (last - first)) {
+  if (compiled.own_pace()) staleness_.emplace(compiled);
   const program::StepProgram& p = compiled.program;
   alone_.resize(p.size());
   for (std::uint32_t a = 0; a < p.size(); ++a)
@@ -22,7 +23,10 @@ StepObserver::StepObserver(const training::Compiled& compiled, std::uint32_t fir
 void StepObserver::on_end(const program::ActivityRecord& r) {
   const training::Label& label = compiled_->labels[r.activity];
   if (label.role == training::Role::OpsDone) ops_ended_[label.worker] = r.end;
+  if (label.role == training::Role::Push) ++gradients_;
+  if (staleness_) staleness_->on_end(r);
   if (r.iteration < first_ || r.iteration >= last_) return;
+  if (label.role == training::Role::OpsDone) ++ended_;
   if (label.role == training::Role::Op)
     compute_[static_cast<std::size_t>(label.worker) * (last_ - first_) + r.iteration - first_] +=
         (r.end - r.begin).seconds();
@@ -30,7 +34,8 @@ void StepObserver::on_end(const program::ActivityRecord& r) {
   const bool pull = label.role == training::Role::Pull;
   Waits& w = pull ? pull_ : push_;
   const Duration latency = compiled_->program.channels[compiled_->program.activities[r.activity].where].latency;
-  if (pull && !compiled_->barrier) w.sender_not_ready += std::max(0.0, (r.ready - ops_ended_[label.worker]).seconds());
+  if (pull && !compiled_->barrier && !compiled_->own_pace())
+    w.sender_not_ready += std::max(0.0, (r.ready - ops_ended_[label.worker]).seconds());
   w.turn += (r.handed - r.ready).seconds();
   w.service += (r.on_wire - r.handed).seconds() + (r.end - r.arrived).seconds();
   w.wire_queue += (r.begin - r.on_wire - latency).seconds();
@@ -40,7 +45,7 @@ void StepObserver::on_end(const program::ActivityRecord& r) {
 
 Waits StepObserver::mean(const Waits& sum) const {
   Waits m = sum;
-  m *= 1.0 / (static_cast<double>(last_ - first_) * compiled_->workers);
+  if (ended_ > 0) m *= 1.0 / static_cast<double>(ended_);
   return m;
 }
 

@@ -11,9 +11,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "analysis/result.hpp"
+#include "analysis/staleness.hpp"
 #include "models/training/compile.hpp"
 #include "sim/program/observer.hpp"
 
@@ -24,9 +26,17 @@ class StepObserver : public program::Observer {
   // Counts the iterations first <= i < last. `compiled` must outlive the observer.
   StepObserver(const training::Compiled& compiled, std::uint32_t first, std::uint32_t last);
   void on_end(const program::ActivityRecord& record) override;
-  // Mean seconds per step and worker.
+  // Mean seconds per step that a worker has ended its ops of.
   Waits pulls() const { return mean(pull_); }
   Waits pushes() const { return mean(push_); }
+  // Gradients that have arrived, of all steps.
+  std::uint64_t gradients() const { return gradients_; }
+  // The warm-up is over.
+  void restart_staleness() {
+    if (staleness_) staleness_->restart();
+  }
+  // Gradients by staleness; none where updates are shared.
+  const StalenessCounter* staleness() const { return staleness_ ? &*staleness_ : nullptr; }
   // Sum of the worker's op times in the step-th measured step, s.
   double compute(std::size_t worker, std::size_t step) const { return compute_[worker * (last_ - first_) + step]; }
 
@@ -38,6 +48,9 @@ class StepObserver : public program::Observer {
   std::vector<Duration> alone_;  // per activity; messages only
   std::vector<Time> ops_ended_;  // per worker: end of the ops of the latest step
   std::vector<double> compute_;
+  std::optional<StalenessCounter> staleness_;
+  std::uint64_t ended_ = 0;  // measured steps of workers
+  std::uint64_t gradients_ = 0;
   Waits pull_;
   Waits push_;
 };

@@ -34,9 +34,8 @@ std::string experiment_text(const experiment::Experiment& experiment) {
   };
   row("cluster",
       fmt::format("{} ({}), {}", count(workers.count, "worker"), workers.device.name, count(servers.count, "server")));
-  row("training",
-      fmt::format("{}, {} barrier", spec.workload.mode == experiment::Mode::Training ? "training" : "inference",
-                  spec.training.barrier ? "with" : "without"));
+  row("training", fmt::format("{}, {}", spec.workload.mode == experiment::Mode::Training ? "training" : "inference",
+                              experiment::training_text(spec)));
   row("policies", policies);
   row("steps", fmt::format("{} a replication, the first {} dropped", spec.runs.iterations, spec.runs.warm_up));
   row("repeated", fmt::format("{} to {} times", spec.runs.min_replications, spec.runs.max_replications));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "experiment/resource_use.hpp"
 
+#include <set>
+
 #include "sim/base/assert.hpp"
 
 namespace stretto::experiment {
@@ -29,10 +31,14 @@ Counters read_counters(const training::Compiled& c, const program::Simulation& s
 std::vector<ResourceUse> resource_use(const training::Compiled& compiled, const Counters& begin, const Counters& end,
                                       std::uint32_t steps) {
   std::vector<ResourceUse> uses;
+  // Processes on one host share links and pools: each is listed once.
+  std::set<std::uint32_t> listed_pools;
+  std::set<std::uint32_t> listed_links;
   const double time = (end.now - begin.now).seconds();
   const auto pools = [&](const std::vector<double>& from, const std::vector<double>& to,
                          const std::vector<program::PoolId>& ids, ResourceKind kind) {
     for (std::size_t i = 0; i < from.size(); ++i) {
+      if (!listed_pools.insert(ids[i].index()).second) continue;
       const program::PoolSpec& pool = compiled.program.pools[ids[i].index()];
       if (pool.units > 0) uses.push_back({pool.name, kind, (to[i] - from[i]) / (time * pool.units), 0});
     }
@@ -40,7 +46,9 @@ std::vector<ResourceUse> resource_use(const training::Compiled& compiled, const 
   const auto links = [&](const std::vector<double>& from, const std::vector<double>& to,
                          const std::vector<training::HostLinks>& hosts, bool up, ResourceKind kind) {
     for (std::size_t i = 0; i < from.size(); ++i) {
-      const network::Link& link = compiled.program.wires.links[(up ? hosts[i].up : hosts[i].down).index()];
+      const std::uint32_t index = (up ? hosts[i].up : hosts[i].down).index();
+      if (!listed_links.insert(index).second) continue;
+      const network::Link& link = compiled.program.wires.links[index];
       const double bytes = to[i] - from[i];
       const double most = link.capacity.bytes_per_ps() * 1e12 * time;
       uses.push_back({link.name, kind, link.capacity.is_unlimited() ? 0 : bytes / most, bytes / steps});

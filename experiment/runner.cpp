@@ -10,8 +10,8 @@
 #include "analysis/statistics.hpp"
 #include "analysis/verdict.hpp"
 #include "config/units_text.hpp"
+#include "experiment/bounds.hpp"
 #include "experiment/what_if.hpp"
-#include "schedulers/bounds/step.hpp"
 #include "sim/base/parallel.hpp"
 
 namespace stretto::experiment {
@@ -82,9 +82,34 @@ std::vector<analysis::ServerLoad> server_loads(const Setup& setup, const plan::L
   return loads;
 }
 
+bool all_meet(const training::Options& o) {
+  return o.barrier && o.synchronization != training::Synchronization::Backup;
+}
+
+// Samples whose gradients take effect in a step: those of all workers, without those that backup workers replace.
+double samples_per_step(const Setup& setup) {
+  const training::Options& o = setup.training;
+  const std::size_t backups = o.synchronization == training::Synchronization::Backup ? o.backups : 0;
+  return static_cast<double>(setup.cluster.workers.size() - backups) * static_cast<double>(setup.graph->batch) *
+         o.passes;
+}
+
+// The first worker alone; servers on the hosts of the others have hosts of their own with such a NIC.
+Setup one_worker(const Setup& setup) {
+  Setup alone = setup;
+  alone.training.backups = 0;
+  for (cluster::Server& server : alone.cluster.servers)
+    if (server.on_worker.value_or(0) > 0) {
+      server.nic = setup.cluster.workers[*server.on_worker].nic;
+      server.on_worker.reset();
+    }
+  alone.cluster.workers.resize(1);
+  return alone;
+}
+
 // E and S of the paper; S from the profile's op times.
 void add_paper_metrics(const Setup& setup, const plan::Layout& layout, const Measured& measured, PolicyResult& result) {
-  if (!setup.training.barrier) {
+  if (!all_meet(setup.training)) {
     result.ordering_efficiency.reason = result.speedup_limit.reason = "defined for steps between barriers";
     return;
   }
@@ -94,31 +119,15 @@ void add_paper_metrics(const Setup& setup, const plan::Layout& layout, const Mea
   for (std::size_t w = 0; w < setup.cluster.workers.size(); ++w) {
     analysis::OpSums sums = transfer_sums(setup, layout, w);
     for (const graph::Op& op : setup.graph->ops)
-      sums.compute += op.time.scaled(1.0 / setup.cluster.workers[w].device.speed).seconds();
+      sums.compute += setup.training.passes * op.time.scaled(1.0 / setup.cluster.workers[w].device.speed).seconds();
     sum += analysis::speedup_limit(sums).value_or(0.0);
   }
   result.speedup_limit.value = sum / static_cast<double>(setup.cluster.workers.size());
 }
 
-// Bounds take the profile's op times and the NICs' rates for the best that there are.
-bool faster_than_profile(const training::VariationSpec& variation) {
-  return std::any_of(variation.slow_workers.begin(), variation.slow_workers.end(),
-                     [](const training::SlowWorker& s) { return s.slowdown < 1; }) ||
-         std::any_of(variation.nics.begin(), variation.nics.end(),
-                     [](const training::NicChange& n) { return n.factor > 1; });
-}
-
 void add_bounds(const Setup& setup, const plan::Layout& layout, PolicyResult& result) {
-  if (faster_than_profile(setup.variation)) {
-    for (analysis::Figure* figure : {&result.lower_bound_s, &result.lower_bound_any_layout_s, &result.gap})
-      figure->reason = "noise makes workers or NICs faster than the bounds assume";
-    return;
-  }
-  const bool training = setup.training.mode == training::Mode::Training;
-  const bounds::Bound bound =
-      bounds::step_lower_bound(*setup.graph, setup.cluster, layout, training, setup.training.barrier);
-  const bounds::Bound any =
-      bounds::any_layout_lower_bound(*setup.graph, setup.cluster, training, setup.training.barrier);
+  const bounds::Bound bound = layout_bound(setup, layout);
+  const bounds::Bound any = any_layout_bound(setup);
   result.lower_bound_name = bound.name;
   result.lower_bound_s.reason = result.gap.reason = bound.reason;
   result.lower_bound_any_layout_s.reason = any.reason;
@@ -211,37 +220,49 @@ class Runner {
 
   static void explain_absence(const std::string& deadlock, PolicyResult& r) {
     r.deadlock = deadlock;
-    for (analysis::Figure* figure : {&r.scaling_efficiency, &r.lower_bound_s, &r.lower_bound_any_layout_s, &r.gap,
-                                     &r.ordering_efficiency, &r.speedup_limit, &r.straggler_effect})
+    for (analysis::Figure* figure :
+         {&r.scaling_efficiency, &r.lower_bound_s, &r.lower_bound_any_layout_s, &r.gap, &r.ordering_efficiency,
+          &r.speedup_limit, &r.straggler_effect, &r.dropped_gradients})
       figure->reason = "deadlock";
+    r.staleness.reason = "deadlock";
     r.gain_over_random.reason = r.gain_over_fifo.reason = "deadlock";
   }
 
   void fill(const Setup& setup, const PolicySpec& policy, const plan::Plan& plan, const Measured& measured,
             const SimulateOptions& options, PolicyResult& r) const {
     r.step_time = analysis::step_time(measured.steps, measured.means);
-    const double samples = static_cast<double>(setup.graph->batch);
-    const auto workers = static_cast<double>(setup.cluster.workers.size());
-    r.samples_per_s = workers * samples / r.step_time.estimate.mean;
+    r.samples_per_s = samples_per_step(setup) / r.step_time.estimate.mean;
     r.resources = measured.resources;
     r.pull_waits = measured.pull_waits;
     r.push_waits = measured.push_waits;
-    if (setup.training.barrier)
+    if (all_meet(setup.training))
       r.straggler_effect.value = measured.straggler_effect;
     else
-      r.straggler_effect.reason = "defined at a barrier";
+      r.straggler_effect.reason = "defined where all workers meet at a barrier";
+    if (measured.staleness) {
+      r.staleness = *measured.staleness;
+    } else {
+      r.staleness.reason = setup.training.mode == training::Mode::Training
+                               ? "each update is made of the newest gradients of all workers"
+                               : "inference makes no updates";
+    }
+    if (setup.training.synchronization == training::Synchronization::Backup)
+      r.dropped_gradients.value = measured.dropped_gradients;
+    else
+      r.dropped_gradients.reason = "no gradient is dropped without backup workers";
     add_paper_metrics(setup, plan.layout, measured, r);
     add_bounds(setup, plan.layout, r);
     if (setup.cluster.workers.size() == 1) {
       r.scaling_efficiency.value = 1.0;
     } else {
-      Setup alone = setup;
-      alone.cluster.workers.resize(1);
+      const Setup alone = one_worker(setup);
       const Measured one = simulate(alone, make_plan(alone, policy, options.seed), options);
       if (one.deadlock)
         r.scaling_efficiency.reason = "one worker ends in a deadlock";
       else
-        r.scaling_efficiency.value = one.mean() / r.step_time.estimate.mean;
+        r.scaling_efficiency.value = samples_per_step(setup) /
+                                     (static_cast<double>(setup.cluster.workers.size()) * samples_per_step(alone)) *
+                                     (one.mean() / r.step_time.estimate.mean);
     }
     r.what_if = what_if(setup, policy, r.step_time.estimate.mean, options);
   }
@@ -254,10 +275,9 @@ class Runner {
     if (setup.cluster.workers[0].nic.down != setup.cluster.servers[0].nic.up)
       nic += " (servers " + nic_text(setup.cluster.servers[0].nic.up) + ")";
     const bool training = setup.training.mode == training::Mode::Training;
-    return fmt::format("{} {}, {} ({}), {}, {}, {} barrier", setup.graph->name, training ? "training" : "inference",
+    return fmt::format("{} {}, {} ({}), {}, {}, {}", setup.graph->name, training ? "training" : "inference",
                        count(setup.cluster.workers.size(), "worker"), spec.cluster.workers.device.name,
-                       count(setup.cluster.servers.size(), "server"), nic,
-                       setup.training.barrier ? "sync with" : "sync without");
+                       count(setup.cluster.servers.size(), "server"), nic, training_text(spec));
   }
 
   static std::vector<std::string> assumptions(const Setup& setup) {
@@ -272,7 +292,9 @@ class Runner {
                                   [](const cluster::Server& s) { return s.send.is_zero() && s.receive.is_zero(); });
     if (free) list.push_back("messages cost the servers no CPU time");
     if (setup.cluster.servers[0].update_rate.is_unlimited()) list.push_back("updates take no time");
-    list.push_back("server hosts and worker hosts are apart");
+    list.push_back(setup.cluster.servers[0].on_worker
+                       ? "servers share the NICs of workers' hosts, not their devices or service threads"
+                       : "server hosts and worker hosts are apart");
     list.insert(list.end(), setup.assumptions.begin(), setup.assumptions.end());
     return list;
   }

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "config/units_text.hpp"
+#include "experiment/bounds.hpp"
 #include "models/graph/order.hpp"
 #include "models/graph/reduce.hpp"
 #include "schedulers/bounds/split.hpp"
@@ -225,14 +226,12 @@ std::optional<search::Relaxation> make_relaxation(const Setup& setup) {
 
 bounds::Bound lower_bound(const Setup& setup) {
   if (!setup.variation.none()) return {{}, "", "op times or rates vary"};
-  return bounds::step_lower_bound(*setup.graph, setup.cluster, setup.layout,
-                                  setup.training.mode == training::Mode::Training, setup.training.barrier);
+  return layout_bound(setup, setup.layout);
 }
 
 bounds::Bound any_layout_lower_bound(const Setup& setup) {
   if (!setup.variation.none()) return {{}, "", "op times or rates vary"};
-  return bounds::any_layout_lower_bound(*setup.graph, setup.cluster, setup.training.mode == training::Mode::Training,
-                                        setup.training.barrier);
+  return any_layout_bound(setup);
 }
 
 }  // namespace stretto::experiment

@@ -157,6 +157,38 @@ void compress(const TransfersSpec& spec, GraphPointer& graph, cluster::Cluster& 
   assumptions.push_back("encoding and decoding are work of the service threads at both ends, not of the devices");
 }
 
+training::Options training_of(const Spec& spec) {
+  const TrainingSpec& t = spec.training;
+  training::Options o;
+  o.mode = spec.workload.mode == Mode::Training ? training::Mode::Training : training::Mode::Inference;
+  o.barrier = t.barrier;
+  o.input_time = spec.workload.input_pipeline;
+  o.passes = t.accumulation;
+  switch (t.synchronization) {
+    case Synchronization::Sync:
+      break;
+    case Synchronization::Async:
+      o.synchronization = training::Synchronization::Async;
+      o.barrier = false;
+      break;
+    case Synchronization::Ssp:
+      o.synchronization = training::Synchronization::Ssp;
+      o.barrier = false;
+      o.staleness = t.staleness.value_or(kDefaultStaleness);
+      break;
+    case Synchronization::Backup:
+      o.synchronization = training::Synchronization::Backup;
+      o.barrier = true;
+      o.backups = t.backups.value_or(kDefaultBackups);
+      break;
+    case Synchronization::Local:
+      o.synchronization = training::Synchronization::Local;
+      o.passes *= t.local_steps.value_or(kDefaultLocalSteps);
+      break;
+  }
+  return o;
+}
+
 training::VariationSpec variation_of(const NoiseSpec& spec) {
   training::VariationSpec v;
   v.compute_cv = spec.compute_cv;
@@ -244,8 +276,7 @@ Setup make_setup(const Spec& spec, Workloads& workloads) {
          frozen ? "nothing is left to train" : "the workload has no gradients, so that nothing can be trained",
          "mode: inference");
   }
-  setup.training = {training ? training::Mode::Training : training::Mode::Inference, spec.training.barrier,
-                    spec.workload.input_pipeline};
+  setup.training = training_of(spec);
   if (spec.workload.input_pipeline > Duration())
     setup.assumptions.push_back(
         fmt::format("each worker prepares its input in {} a batch, one batch ahead and beside the device; bounds leave "

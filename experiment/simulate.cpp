@@ -6,9 +6,11 @@
 #include <algorithm>
 
 #include "analysis/metrics.hpp"
+#include "analysis/staleness.hpp"
 #include "analysis/statistics.hpp"
 #include "analysis/step_observer.hpp"
 #include "experiment/resource_use.hpp"
+#include "models/training/deadlock.hpp"
 #include "sim/base/assert.hpp"
 #include "sim/base/parallel.hpp"
 #include "sim/base/random.hpp"
@@ -19,9 +21,20 @@ namespace stretto::experiment {
 
 namespace {
 
+// A worker at its own pace may do many times its share of the steps that are measured.
+constexpr std::uint32_t kMostOwnShare = 64;
+constexpr std::uint64_t kMostIterations = 1U << 30;
+
 // Without a barrier the last measured step needs the traffic of the step after it around itself.
 std::uint32_t iterations_to_run(const training::Compiled& compiled, const SimulateOptions& options) {
-  return options.iterations + (compiled.barrier ? 0 : 1);
+  if (!compiled.own_pace()) return options.iterations + (compiled.barrier ? 0 : 1);
+  const std::uint64_t most = std::uint64_t{options.iterations} * std::min(compiled.workers, kMostOwnShare) + 1;
+  return static_cast<std::uint32_t>(std::min(most, kMostIterations));
+}
+
+// Until `steps` steps are done: by every worker, or on average where workers go at their own pace.
+program::Status run_steps(const training::Compiled& compiled, program::Simulation& sim, std::uint32_t steps) {
+  return compiled.own_pace() ? sim.run_until_total(std::uint64_t{steps} * compiled.workers) : sim.run_until(steps);
 }
 
 std::uint64_t stream_of(const SimulateOptions& options, std::uint32_t replication) {
@@ -34,24 +47,27 @@ program::Variation variation_of(const Setup& setup, const training::Compiled& co
                                      stream_key(options.seed, fmt::format("noise/replication {}", replication)));
 }
 
-std::string explain_deadlock(const Setup& setup, const plan::Plan& plan, const training::Compiled& compiled,
-                             const program::Simulation& sim) {
-  const auto name = [&](program::ActivityId a) { return training::describe(compiled, *setup.graph, plan.layout, a); };
-  std::string text = fmt::format("deadlock at {:.6f} s", sim.now().seconds());
-  for (const program::Blocked& b : sim.blocked(5)) {
-    text += fmt::format("; {} (step {}) ", name(b.activity), b.iteration);
-    text += b.wait == program::Blocked::Wait::Turn ? std::string("waits for its turn")
-                                                   : fmt::format("has {} of {} that it waits for", b.have, b.need);
-    for (std::size_t i = 0; i < b.missing.size() && i < 3; ++i)
-      text += (i == 0 ? " after " : ", ") + name(b.missing[i]);
-    if (b.missing.size() > 3) text += ", ...";
+// Time of each W arrivals of W workers at their own pace, whoever they are of.
+std::vector<double> own_pace_steps(const training::Compiled& compiled, const program::Simulation& sim,
+                                   const SimulateOptions& options) {
+  std::vector<Time> ends;
+  for (std::uint32_t w = 0; w < compiled.workers; ++w) {
+    const std::vector<Time>& times = sim.marker_times(compiled.worker_marker(w));
+    ends.insert(ends.end(), times.begin(), times.end());
   }
-  return text;
+  std::sort(ends.begin(), ends.end());
+  std::vector<double> steps;
+  for (std::size_t i = options.warm_up; i < options.iterations; ++i) {
+    const Time before = i == 0 ? Time() : ends[i * compiled.workers - 1];
+    steps.push_back((ends[(i + 1) * compiled.workers - 1] - before).seconds());
+  }
+  return steps;
 }
 
 // Step times of one replication: from barrier to barrier, or the mean of the workers' steps.
 std::vector<double> step_times(const training::Compiled& compiled, const program::Simulation& sim,
                                const SimulateOptions& options) {
+  if (compiled.own_pace()) return own_pace_steps(compiled, sim, options);
   std::vector<double> steps(options.iterations - options.warm_up);
   const std::size_t markers = compiled.barrier ? 1 : compiled.workers;
   for (std::size_t m = 0; m < markers; ++m) {
@@ -104,6 +120,9 @@ struct Replication {
   std::vector<analysis::ResourceUse> use;
   analysis::Waits pulls;
   analysis::Waits pushes;
+  std::vector<std::uint64_t> staleness;
+  std::uint64_t gradients = 0;  // that arrive in the measured steps, and those of them that are dropped
+  std::uint64_t dropped = 0;
 };
 
 Replication replicate(const Setup& setup, const plan::Plan& plan, const training::Compiled& compiled,
@@ -115,18 +134,24 @@ Replication replicate(const Setup& setup, const plan::Plan& plan, const training
   program::Simulation sim(compiled.program, order, run, &variation);
   analysis::StepObserver observer(compiled, options.warm_up, options.iterations);
   sim.observe(&observer);
-  const bool warm = sim.run_until(options.warm_up) == program::Status::Reached;
+  const bool warm = run_steps(compiled, sim, options.warm_up) == program::Status::Reached;
   const Counters begin = read_counters(compiled, sim);
-  if (!warm || sim.run_until(options.iterations) != program::Status::Reached) {
-    result.deadlock = explain_deadlock(setup, plan, compiled, sim);
+  observer.restart_staleness();
+  const std::uint64_t gradients = observer.gradients();
+  const std::uint64_t dropped = sim.late_arrivals();
+  if (!warm || run_steps(compiled, sim, options.iterations) != program::Status::Reached) {
+    result.deadlock = training::explain_deadlock(compiled, *setup.graph, plan.layout, sim);
     return result;
   }
   result.use = resource_use(compiled, begin, read_counters(compiled, sim), options.iterations - options.warm_up);
   result.steps = step_times(compiled, sim, options);
-  if (compiled.barrier) {
+  if (compiled.all_meet()) {
     result.straggler = straggler_sum(compiled, sim, options, result.steps);
     result.efficiency = ordering_efficiency(setup, plan, observer, result.steps);
   }
+  if (observer.staleness() != nullptr) result.staleness = observer.staleness()->counts();
+  result.gradients = observer.gradients() - gradients;
+  result.dropped = sim.late_arrivals() - dropped;
   result.pulls = observer.pulls();
   result.pushes = observer.pushes();
   return result;
@@ -175,6 +200,9 @@ Measured simulate(const Setup& setup, const plan::Plan& plan, const SimulateOpti
   double efficiency = 0;
   std::size_t efficiencies = 0;
   bool enough = false;
+  std::vector<std::uint64_t> ages;
+  std::uint64_t gradients = 0;
+  std::uint64_t dropped = 0;
   for (std::uint32_t first = 0; first < most && !enough;) {
     std::vector<Replication> round(std::min(most - first, std::max(first == 0 ? least : 0, random ? kRound : 1U)));
     parallel_for(round.size(), options.threads, [&](std::size_t i) {
@@ -193,6 +221,10 @@ Measured simulate(const Setup& setup, const plan::Plan& plan, const SimulateOpti
       add_use(m.resources, r.use);
       m.pull_waits += r.pulls;
       m.push_waits += r.pushes;
+      if (ages.size() < r.staleness.size()) ages.resize(r.staleness.size(), 0);
+      for (std::size_t age = 0; age < r.staleness.size(); ++age) ages[age] += r.staleness[age];
+      gradients += r.gradients;
+      dropped += r.dropped;
       if (r.efficiency) {
         efficiency += *r.efficiency;
         ++efficiencies;
@@ -211,6 +243,8 @@ Measured simulate(const Setup& setup, const plan::Plan& plan, const SimulateOpti
   }
   m.pull_waits *= 1 / runs;
   m.push_waits *= 1 / runs;
+  if (compiled.own_pace()) m.staleness = analysis::staleness(ages);
+  if (gradients > 0) m.dropped_gradients = static_cast<double>(dropped) / static_cast<double>(gradients);
   if (efficiencies > 0) m.ordering_efficiency = efficiency / static_cast<double>(efficiencies);
   return m;
 }
@@ -224,7 +258,7 @@ StepRecords record_step(const Setup& setup, const plan::Plan& plan, const Simula
   program::Simulation sim(result.compiled.program, order, iterations_to_run(result.compiled, options), &variation);
   record::IterationRecorder recorder(options.warm_up);
   sim.observe(&recorder);
-  sim.run_until(options.iterations);
+  run_steps(result.compiled, sim, options.iterations);
   result.records = recorder.records();
   return result;
 }

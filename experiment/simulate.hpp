@@ -28,12 +28,14 @@ struct SimulateOptions {
 struct Measured {
   std::vector<std::vector<double>> steps;     // seconds, per replication, measured iterations only
   std::vector<double> means;                  // per replication
-  double straggler_effect = 0;                // mean over steps; with a barrier
+  double straggler_effect = 0;                // mean over steps; where all workers meet at a barrier
   std::optional<double> ordering_efficiency;  // with a barrier, where more than one resource is used
   std::vector<analysis::ResourceUse> resources;
   analysis::Waits pull_waits;
   analysis::Waits push_waits;
-  std::optional<std::string> deadlock;  // then everything above is empty
+  std::optional<analysis::Staleness> staleness;  // where each worker's gradients are updates of their own
+  double dropped_gradients = 0;                  // share of the gradients that arrive in the measured steps
+  std::optional<std::string> deadlock;           // then everything above is empty
 
   double mean() const;
 };

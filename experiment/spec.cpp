@@ -368,6 +368,7 @@ Spec read_spec(Reader& reader, const Node& root, const Options& options) {
   check_transforms(reader, root, s);
   check_cluster(reader, root, s);
   check_noise(reader, root, s);
+  if (reader.diagnostics().empty()) check_modes(reader, root, s);
   check_runs(reader, root, s);
   return s;
 }
@@ -427,11 +428,26 @@ cluster::Cluster make_cluster(const Spec& spec) {
                            c.workers.threads,
                            service(c.workers.send),
                            service(c.workers.receive)});
-  for (std::uint32_t s = 0; s < c.servers.count; ++s)
-    out.servers.push_back({fmt::format("server {}", s), nic(c.servers.nic), c.servers.threads, service(c.servers.send),
-                           service(c.servers.receive), c.servers.update_rate});
-  out.network = {c.network.model,   c.network.latency,  c.network.efficiency,
-                 c.network.streams, c.network.rate_cap, c.network.chunk};
+  const std::uint32_t together = std::min(c.servers.per_host, c.servers.count);
+  const bool cores_bind = c.servers.threads == 0 || c.servers.threads * together > c.servers.cores;
+  for (std::uint32_t s = 0; s < c.servers.count; ++s) {
+    const std::uint32_t host = s / c.servers.per_host;
+    cluster::Server server{fmt::format("server {}", s),
+                           c.servers.colocated ? cluster::Nic() : nic(c.servers.nic),
+                           c.servers.threads,
+                           service(c.servers.send),
+                           service(c.servers.receive),
+                           c.servers.update_rate.scaled(1 / update_cost(spec.training.optimizer)),
+                           c.servers.aggregate_rate,
+                           {},
+                           {},
+                           cores_bind ? c.servers.cores : 0};
+    if (c.servers.colocated) server.on_worker = host;
+    if (s % c.servers.per_host != 0) server.with_server = host * c.servers.per_host;
+    out.servers.push_back(std::move(server));
+  }
+  out.network = {c.network.model,    c.network.latency, c.network.efficiency, c.network.streams,
+                 c.network.rate_cap, c.network.chunk,   c.network.loopback};
   out.step_overhead = c.step_overhead;
   return out;
 }

@@ -26,7 +26,8 @@ enum class Precision : std::uint8_t { Fp32, Fp16, Int8 };
 enum class DeviceKind : std::uint8_t { Gpu, Cpu };
 enum class PlacementKind : std::uint8_t { RoundRobin, Greedy, Partitioned, ByName };
 enum class Topology : std::uint8_t { Star };
-enum class Synchronization : std::uint8_t { Sync };
+enum class Synchronization : std::uint8_t { Sync, Async, Ssp, Backup, Local };
+enum class Optimizer : std::uint8_t { Sgd, Momentum, Adam };
 
 // How variables and gradients are sent: in another precision, or compressed.
 struct TransfersSpec {
@@ -63,10 +64,10 @@ struct DeviceSpec {
   std::uint32_t cores = 1;  // Cpu only; 1 for a Gpu
   double speed = 1.0;       // > 0
   // Roofline, for workloads that bring operations and bytes but no times; none without peak_gflops.
-  std::optional<double> peak_gflops;       // > 0
-  std::optional<double> memory_gbytes;     // 1e9 bytes/s, > 0
-  double flops_efficiency = 1.0;           // (0, 1]
-  double memory_efficiency = 1.0;          // (0, 1]
+  std::optional<double> peak_gflops;    // > 0
+  std::optional<double> memory_gbytes;  // 1e9 bytes/s, > 0
+  double flops_efficiency = 1.0;        // (0, 1]
+  double memory_efficiency = 1.0;       // (0, 1]
   Duration launch;
   config::Place roofline_place;
   bool operator==(const DeviceSpec&) const = default;
@@ -116,7 +117,11 @@ struct ServersSpec {
   std::uint32_t threads = 0;  // 0 = unlimited
   ServiceSpec send;
   ServiceSpec receive;
-  Bandwidth update_rate = Bandwidth::unlimited();
+  Bandwidth update_rate = Bandwidth::unlimited();  // of sgd
+  Bandwidth aggregate_rate = Bandwidth::unlimited();
+  std::uint32_t per_host = 1;
+  bool colocated = false;
+  std::uint32_t cores = 0;  // 0 = enough for all threads
   PlacementSpec placement;
   bool operator==(const ServersSpec&) const = default;
 };
@@ -129,6 +134,7 @@ struct NetworkSpec {
   double efficiency = 1.0;    // (0, 1]
   std::uint32_t streams = 1;  // 0 = unlimited
   Bandwidth rate_cap = Bandwidth::unlimited();
+  Bandwidth loopback = Bandwidth::unlimited();
   std::optional<double> comm_compute_ratio;  // > 0; sets the NIC rates, which are then unlimited here
   config::Place ratio_place;
   bool operator==(const NetworkSpec&) const = default;
@@ -142,9 +148,19 @@ struct ClusterSpec {
   bool operator==(const ClusterSpec&) const = default;
 };
 
+inline constexpr std::uint32_t kDefaultStaleness = 1;
+inline constexpr std::uint32_t kDefaultBackups = 1;
+inline constexpr std::uint32_t kDefaultLocalSteps = 1;
+
+// Fields of one mode are none where the file says nothing.
 struct TrainingSpec {
   Synchronization synchronization = Synchronization::Sync;
-  bool barrier = true;
+  bool barrier = true;                       // Sync and Local
+  std::optional<std::uint32_t> staleness;    // Ssp
+  std::optional<std::uint32_t> backups;      // Backup; less than the workers
+  std::optional<std::uint32_t> local_steps;  // Local
+  std::uint32_t accumulation = 1;
+  Optimizer optimizer = Optimizer::Sgd;
   bool operator==(const TrainingSpec&) const = default;
 };
 
@@ -260,6 +276,14 @@ std::vector<config::FieldRecord> field_records();
 
 // Names of the shipped workloads in `options.shipped`, sorted.
 std::vector<std::string> shipped_models(const Options& options = {});
+
+// Time of an update over that of sgd: values that it reads and writes per variable value, of which sgd has three
+// (reads variable and gradient, writes the variable), momentum two more (its one slot) and adam four (its two slots).
+// An update does a few operations per value, so that memory sets its time.
+double update_cost(Optimizer optimizer);
+
+// "sync with barrier", "ssp with staleness 3", "backup, first 7 of 8 gradients", for people.
+std::string training_text(const Spec& spec);
 
 // The cluster that the spec describes. With comm_compute_ratio the NIC rates are left unlimited.
 cluster::Cluster make_cluster(const Spec& spec);

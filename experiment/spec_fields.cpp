@@ -378,6 +378,7 @@ void add_servers(Rows& rows) {
   rows.push_back(config::bandwidth<Spec>(
       "cluster.servers.update_rate", "unlimited", "bytes of variables that one thread updates per time",
       [](auto& s) -> auto& { return s.cluster.servers.update_rate; }));
+  add_server_host_fields(rows);
   rows.push_back(
       custom("cluster.servers.placement", "placement", "round_robin, greedy, partitioned, by_name", "round_robin",
              "which server holds a variable: a name, {partitioned: {size: 4 MiB}}, {partitioned: {parts: 8}} "
@@ -409,6 +410,7 @@ void add_network(Rows& rows) {
   rows.push_back(config::bandwidth<Spec>(
       "cluster.network.rate_cap", "unlimited", "most that one connection can carry",
       [](auto& s) -> auto& { return s.cluster.network.rate_cap; }));
+  add_loopback_field(rows);
   rows.push_back(custom("cluster.network.comm_compute_ratio", "number", "more than 0, at most 1e6", "",
                         "in place of NIC rates: time of all pulls over time of the forward pass", read_ratio,
                         [](const Spec& s) {
@@ -541,12 +543,7 @@ void add_noise(Rows& rows) {
 }
 
 void add_rest(Rows& rows) {
-  rows.push_back(config::choice<Spec>(
-      "training.synchronization", {"sync"}, "sync", "all workers' gradients make one update",
-      [](auto& s) -> auto& { return s.training.synchronization; }));
-  rows.push_back(config::boolean<Spec>(
-      "training.barrier", "true", "a step starts when all workers have ended theirs",
-      [](auto& s) -> auto& { return s.training.barrier; }));
+  add_training_fields(rows);
   rows.push_back(custom("policies", "list", "names, or {name: {option: value}}", "[random, fifo, tic, tac]",
                         "what to compare; random and fifo always run as baselines", read_policies, write_policies));
   add_noise(rows);

@@ -56,7 +56,8 @@ std::vector<Change> changes(const Setup& setup, bool own_layout) {
     list.push_back({"2x the servers' threads", ChangeKind::Hardware, [](Setup& s) {
                       for (auto& server : s.cluster.servers) server.threads *= 2;
                     }});
-  if (setup.training.barrier && setup.training.mode == training::Mode::Training)
+  if (setup.training.barrier && setup.training.mode == training::Mode::Training &&
+      setup.training.synchronization != training::Synchronization::Backup)
     list.push_back({"no barrier between steps (training.barrier: false)", ChangeKind::Mode,
                     [](Setup& s) { s.training.barrier = false; }});
   return list;

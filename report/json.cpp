@@ -81,6 +81,15 @@ void gain(Writer& w, const std::string& key, const Gain& g) {
   w.member("low", g.estimate->ci95_low).member("high", g.estimate->ci95_high).end_object();
 }
 
+void staleness(Writer& w, const analysis::Staleness& s) {
+  if (!s.known) return absent(w, "staleness", s.reason);
+  w.key("staleness").begin_object(kInline);
+  w.member("mean", s.mean).member("max", s.max);
+  w.key("histogram").begin_array(kInline);
+  for (const double share : s.histogram) w.value(share);
+  w.end_array().end_object();
+}
+
 void waits(Writer& w, const std::string& key, const Waits& v, bool deadlock) {
   if (deadlock) return absent(w, key, "deadlock");
   w.key(key).begin_object(kInline);
@@ -120,6 +129,8 @@ void policy_result(Writer& w, const PolicyResult& r) {
   figure(w, "ordering_efficiency", r.ordering_efficiency);
   figure(w, "speedup_limit", r.speedup_limit);
   figure(w, "straggler_effect", r.straggler_effect);
+  staleness(w, r.staleness);
+  figure(w, "dropped_gradients", r.dropped_gradients);
   w.key("resources").begin_array();
   for (const auto& use : r.resources) {
     w.begin_object(kInline).member("name", use.name).member("kind", kind_key(use.kind));

@@ -148,26 +148,6 @@ void Simulation::ready(std::uint32_t a) {
   }
 }
 
-bool Simulation::skips(std::uint32_t a) {
-  const std::uint32_t group = program_->skip_of[a];
-  if (group == StepProgram::kNoSkip) return false;
-  const SkipGroup& g = program_->skips[group];
-  if (g.first == a) skipped_[group] = done_[g.watched] > done_[a] ? 1 : 0;
-  return skipped_[group] != 0;
-}
-
-// A skipped message leaves its place in the order to the next one.
-void Simulation::pass_turn(std::uint32_t a) {
-  const std::uint32_t c = program_->activities[a].where;
-  if (order_->discipline.empty() || order_->rank.empty() || order_->rank[a] == kPassFreely) return;
-  const HandOver rule = order_->discipline[c];
-  if (rule == HandOver::Strict || rule == HandOver::ChainWindow) channels_[c].turns.pass();
-  if (rule == HandOver::Window || rule == HandOver::ChainWindow) {
-    const std::uint32_t held = channels_[c].window.arrived(order_->rank[a]);
-    STRETTO_ASSERT(held == channel::WindowState::kNobody, "activity {} waits behind a skipped one", held);
-  }
-}
-
 // A predecessor of `iteration` has ended; true if it was the last one.
 bool Simulation::token(std::uint32_t a, std::uint32_t iteration) {
   const std::uint32_t current = done_[a];

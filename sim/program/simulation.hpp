@@ -61,9 +61,9 @@ class Simulation {
   Status run_until(std::uint32_t count);
   // The same, but only through instants up to `last`.
   Status run_until(std::uint32_t count, Time last);
-  // Goes on under another order, which differs from the present one in ranks only. Equal to a run under `order` from the
-  // start if no choice so far would have been another, where a batch of messages that still waits for its wire counts
-  // as not chosen yet. O(waiting messages).
+  // Goes on under another order, which differs from the present one in ranks only. Equal to a run under `order` from
+  // the start if no choice so far would have been another, where a batch of messages that still waits for its wire
+  // counts as not chosen yet. O(waiting messages).
   void reorder(const OrderTable& order);
   // Runs until all markers together have been passed `total` times.
   Status run_until_total(std::uint64_t total);

@@ -48,15 +48,19 @@ inline analysis::RunResult sample_result() {
   fifo.gain_over_fifo = {std::nullopt, "is the baseline"};
   fifo.gap.value = 1.3 / 1.29 - 1;
   fifo.straggler_effect.value = 0;
+  fifo.staleness = {true, "", 1.25, 2, {0.25, 0.25, 0.5}};
+  fifo.dropped_gradients.value = 0.125;
   fifo.verdict = "Another order cannot help: the step is within 0.8 % of the load bound of server 0 NIC up.";
 
   PolicyResult stuck;
   stuck.policy = "file";
   stuck.vary = {{"cluster.servers.count", "4"}};
   stuck.deadlock = "worker 0 waits for fc6, which waits for its turn behind conv1_1, which nobody sends";
-  for (Figure* f : {&stuck.scaling_efficiency, &stuck.lower_bound_s, &stuck.lower_bound_any_layout_s, &stuck.gap,
-                    &stuck.ordering_efficiency, &stuck.speedup_limit, &stuck.straggler_effect})
+  for (Figure* f :
+       {&stuck.scaling_efficiency, &stuck.lower_bound_s, &stuck.lower_bound_any_layout_s, &stuck.gap,
+        &stuck.ordering_efficiency, &stuck.speedup_limit, &stuck.straggler_effect, &stuck.dropped_gradients})
     f->reason = "deadlock";
+  stuck.staleness.reason = "deadlock";
   stuck.gain_over_random.reason = "deadlock";
   stuck.gain_over_fifo.reason = "deadlock";
   stuck.verdict = "The step cannot finish (deadlock).";

@@ -9,6 +9,7 @@
 
 #include "models/placement/placement.hpp"
 #include "models/training/compile.hpp"
+#include "models/training/deadlock.hpp"
 #include "models/training/variation.hpp"
 #include "sim/program/simulation.hpp"
 
@@ -251,6 +252,24 @@ TEST(Hosts, ServersOnOneHostShareItsNicAndCores) {
   EXPECT_EQ(Simulated(g, c, {}, 1).end(0), us(400));
   for (auto& s : c.servers) s.cores = 2;
   EXPECT_EQ(Simulated(g, c, {}, 1).end(0), us(200));
+}
+
+TEST(Deadlock, CountsTheGradientsThatWillEverCome) {
+  // Gradients of worker 1 go from that of the last variable on, v29 first; v22 has a place that never comes, so that it
+  // and the 22 after it stay.
+  const graph::Graph g = chain(30, 1, 1, 1);
+  const plan::Layout layout = placement::place("round_robin", g, 1);
+  const Compiled compiled = compile(g, plain(2, 1), layout, {});
+  plan::Order order;
+  order.push.discipline = plan::Discipline::Strict;
+  for (std::uint32_t t = 0; t < 30; ++t) order.push.rank.push_back(29 - t);
+  program::OrderTable table = compile_order(compiled, layout, order, 0);
+  table.rank[compiled.push[30 + 22].index()] = 1000;
+  program::Simulation sim(compiled.program, table, 3);
+  ASSERT_EQ(sim.run_until(3), program::Status::Deadlock);
+  const std::string text = explain_deadlock(compiled, g, layout, sim);
+  EXPECT_NE(text.find(": 37 of 60 gradients of step 0 will ever come; push v"), std::string::npos) << text;
+  EXPECT_NE(text.find("of worker 1 (step 0) waits for its turn"), std::string::npos) << text;
 }
 
 TEST(Describe, NamesWhatIsNew) {

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiment/bounds.hpp"
+
+#include <algorithm>
+
+namespace stretto::experiment {
+
+namespace {
+
+// Bounds take the profile's op times and the NICs' rates for the best that there are.
+bool faster_than_profile(const training::VariationSpec& variation) {
+  return std::any_of(variation.slow_workers.begin(), variation.slow_workers.end(),
+                     [](const training::SlowWorker& s) { return s.slowdown < 1; }) ||
+         std::any_of(variation.nics.begin(), variation.nics.end(),
+                     [](const training::NicChange& n) { return n.factor > 1; });
+}
+
+std::string reason_for_none(const Setup& setup) {
+  switch (setup.training.synchronization) {
+    case training::Synchronization::Async:
+    case training::Synchronization::Ssp:
+      return "no bound is known for workers at their own pace";
+    case training::Synchronization::Backup:
+      return "no bound is known for steps that do not wait for all workers";
+    case training::Synchronization::Sync:
+    case training::Synchronization::Local:
+      break;
+  }
+  if (std::any_of(setup.cluster.servers.begin(), setup.cluster.servers.end(),
+                  [](const cluster::Server& s) { return s.on_worker.has_value(); }))
+    return "no bound is known for servers on workers' hosts";
+  if (faster_than_profile(setup.variation)) return "noise makes workers or NICs faster than the bounds assume";
+  return "";
+}
+
+graph::Graph of_all_passes(const Setup& setup) {
+  graph::Graph graph = *setup.graph;
+  for (graph::Op& op : graph.ops) op.time = op.time * setup.training.passes;
+  return graph;
+}
+
+}  // namespace
+
+bounds::Bound layout_bound(const Setup& setup, const plan::Layout& layout) {
+  if (std::string reason = reason_for_none(setup); !reason.empty()) return {{}, "", std::move(reason)};
+  return bounds::step_lower_bound(of_all_passes(setup), setup.cluster, layout,
+                                  setup.training.mode == training::Mode::Training, setup.training.barrier);
+}
+
+bounds::Bound any_layout_bound(const Setup& setup) {
+  if (std::string reason = reason_for_none(setup); !reason.empty()) return {{}, "", std::move(reason)};
+  return bounds::any_layout_lower_bound(of_all_passes(setup), setup.cluster,
+                                        setup.training.mode == training::Mode::Training, setup.training.barrier);
+}
+
+}  // namespace stretto::experiment
