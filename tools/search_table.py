@@ -115,9 +115,9 @@ def main():
         f'Made by `tools/search_table.py --budget {arguments.budget} GRAPH... -o results/search/README.md`: '
         '`stretto search` on one worker and one server without latency or service costs; ratio = time of all pulls '
         'over time of the forward pass. Gap = step over lower bound - 1, "optimal": proven that no order is better '
-        '(0 up to rounding). Gains are those of the found plan over each policy on the same setup (whole tensors, as the '
-        'policy says them); where the gap is 0 nothing is left to gain with that layout. The sliced steady rows cut tensors '
-        'in slices of a thousandth of all bytes.', '', *summary(rows), '',
+        '(0 up to rounding). Gains are those of the found plan over each policy on the same setup (whole tensors, as '
+        'the policy says them); where the gap is 0 nothing is left to gain with that layout. The sliced steady rows '
+        'cut tensors in slices of a thousandth of all bytes.', '', *summary(rows), '',
         '| model | step | ratio | found, ms | gap | gain over ' + ' | gain over '.join(POLICIES)
         + ' | evaluations | seconds |',
         '|' + '---|' * (7 + len(POLICIES)), *table, ''])
