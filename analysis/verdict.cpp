@@ -191,8 +191,8 @@ std::string make_up(const PolicyResult& result) {
   const NicUse nic = busiest_nic(result);
   if (nic.up != nullptr && nic.both() >= kFull)
     return fmt::format(
-               "The network is what the step waits for: {} is used {} and {} {} of the step; the devices "
-               "compute {}.",
+               "The network is what the step waits for: pulls, then pushes: {} is used {} and {} {} of the step; the "
+               "devices compute {}, partly meanwhile.",
                escape_control(nic.up->name), whole_percent(nic.up->utilisation), escape_control(nic.down->name),
                whole_percent(nic.down->utilisation), whole_percent(compute)) +
            cause_sentence(result, nic.up->kind);

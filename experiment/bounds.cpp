@@ -39,17 +39,26 @@ graph::Graph of_all_passes(const Setup& setup) {
   return graph;
 }
 
+// A worker that is slow all the time counts as slow; other slowness may pass.
+cluster::Cluster with_slow_workers(const Setup& setup) {
+  cluster::Cluster cluster = setup.cluster;
+  for (const training::SlowWorker& s : setup.variation.slow_workers)
+    if (s.from == Time() && s.until == Time::never() && s.worker < cluster.workers.size())
+      cluster.workers[s.worker].device.speed /= s.slowdown;
+  return cluster;
+}
+
 }  // namespace
 
 bounds::Bound layout_bound(const Setup& setup, const plan::Layout& layout) {
   if (std::string reason = reason_for_none(setup); !reason.empty()) return {{}, "", std::move(reason)};
-  return bounds::step_lower_bound(of_all_passes(setup), setup.cluster, layout,
+  return bounds::step_lower_bound(of_all_passes(setup), with_slow_workers(setup), layout,
                                   setup.training.mode == training::Mode::Training, setup.training.barrier);
 }
 
 bounds::Bound any_layout_bound(const Setup& setup) {
   if (std::string reason = reason_for_none(setup); !reason.empty()) return {{}, "", std::move(reason)};
-  return bounds::any_layout_lower_bound(of_all_passes(setup), setup.cluster,
+  return bounds::any_layout_lower_bound(of_all_passes(setup), with_slow_workers(setup),
                                         setup.training.mode == training::Mode::Training, setup.training.barrier);
 }
 

@@ -147,6 +147,15 @@ std::string nic_text(Bandwidth nic) {
   return fmt::format("about {:.3g} Gbit/s", static_cast<double>(nic.bits_per_second()) * 1e-9);
 }
 
+std::string variation_text(const training::VariationSpec& v) {
+  std::string text;
+  if (v.compute_cv > 0) text += fmt::format(", op times vary by {:.3g} %", 100 * v.compute_cv);
+  for (const training::SlowWorker& s : v.slow_workers)
+    text += fmt::format(", worker {} {:.3g}x slower", s.worker, s.slowdown);
+  if (!v.nics.empty()) text += ", NIC rates change";
+  return text;
+}
+
 class Runner {
  public:
   Runner(const Experiment& experiment, const RunOptions& options, const Progress& progress)
@@ -182,6 +191,7 @@ class Runner {
     const std::vector<PolicySpec> policies = with_baselines(point.spec.policies);
     std::vector<plan::Plan> plans;
     for (const PolicySpec& policy : policies) plans.push_back(make_plan(setup, policy, options.seed));
+    const double single = single_worker_rate(setup, options);
     std::vector<Measured> measured;
     for (std::size_t i = 0; i < policies.size(); ++i) {
       if (progress_) progress_(done_, total_, label(policies[i]));
@@ -204,7 +214,7 @@ class Runner {
       if (measured[i].deadlock) {
         explain_absence(*measured[i].deadlock, r);
       } else {
-        fill(setup, policies[i], plans[i], measured[i], options, r);
+        fill(setup, policies[i], plans[i], measured[i], options, single, r);
         r.gain_over_random = gain_over("random", i);
         r.gain_over_fifo = gain_over("fifo", i);
       }
@@ -228,8 +238,16 @@ class Runner {
     r.gain_over_random.reason = r.gain_over_fifo.reason = "deadlock";
   }
 
+  // Samples/s of a single worker in the order of first use: the base of every policy's scaling efficiency. 0 if it ends
+  // in a deadlock.
+  static double single_worker_rate(const Setup& setup, const SimulateOptions& options) {
+    const Setup alone = one_worker(setup);
+    const Measured one = simulate(alone, make_plan(alone, {"fifo", {}, {}}, options.seed), options);
+    return one.deadlock ? 0 : samples_per_step(alone) / one.mean();
+  }
+
   void fill(const Setup& setup, const PolicySpec& policy, const plan::Plan& plan, const Measured& measured,
-            const SimulateOptions& options, PolicyResult& r) const {
+            const SimulateOptions& options, double single, PolicyResult& r) const {
     r.step_time = analysis::step_time(measured.steps, measured.means);
     r.samples_per_s = samples_per_step(setup) / r.step_time.estimate.mean;
     r.resources = measured.resources;
@@ -252,18 +270,11 @@ class Runner {
       r.dropped_gradients.reason = "no gradient is dropped without backup workers";
     add_paper_metrics(setup, plan.layout, measured, r);
     add_bounds(setup, plan.layout, r);
-    if (setup.cluster.workers.size() == 1) {
-      r.scaling_efficiency.value = 1.0;
-    } else {
-      const Setup alone = one_worker(setup);
-      const Measured one = simulate(alone, make_plan(alone, policy, options.seed), options);
-      if (one.deadlock)
-        r.scaling_efficiency.reason = "one worker ends in a deadlock";
-      else
-        r.scaling_efficiency.value = samples_per_step(setup) /
-                                     (static_cast<double>(setup.cluster.workers.size()) * samples_per_step(alone)) *
-                                     (one.mean() / r.step_time.estimate.mean);
-    }
+    if (single > 0)
+      r.scaling_efficiency.value = samples_per_step(setup) / r.step_time.estimate.mean /
+                                   (static_cast<double>(setup.cluster.workers.size()) * single);
+    else
+      r.scaling_efficiency.reason = "one worker ends in a deadlock";
     r.what_if = what_if(setup, policy, r.step_time.estimate.mean, options);
   }
 
@@ -277,7 +288,8 @@ class Runner {
     const bool training = setup.training.mode == training::Mode::Training;
     return fmt::format("{} {}, {} ({}), {}, {}, {}", setup.graph->name, training ? "training" : "inference",
                        count(setup.cluster.workers.size(), "worker"), spec.cluster.workers.device.name,
-                       count(setup.cluster.servers.size(), "server"), nic, training_text(spec));
+                       count(setup.cluster.servers.size(), "server"), nic, training_text(spec)) +
+           variation_text(setup.variation);
   }
 
   static std::vector<std::string> assumptions(const Setup& setup) {
@@ -290,6 +302,8 @@ class Runner {
                                           : "op times are those of the profile, varied as asked for");
     const bool free = std::all_of(setup.cluster.servers.begin(), setup.cluster.servers.end(),
                                   [](const cluster::Server& s) { return s.send.is_zero() && s.receive.is_zero(); });
+    if (setup.cluster.workers[0].nic.down.is_unlimited() && setup.cluster.servers[0].nic.up.is_unlimited())
+      list.push_back("NICs have no limit, so that transfers take no time: give workers.nic and servers.nic");
     if (free) list.push_back("messages cost the servers no CPU time");
     if (setup.cluster.servers[0].update_rate.is_unlimited()) list.push_back("updates take no time");
     list.push_back(setup.cluster.servers[0].on_worker

@@ -442,13 +442,13 @@ class Search {
       result_.proven.push_back(
           fmt::format("With this layout no order can be more than {:.2f} % faster: the lower bound "
                       "({}) is {:.6g} s.",
-                      100 * (1 - *result_.bound_s.value / result_.step_s), result_.bound_name, *result_.bound_s.value));
+                      100 * *result_.gap.value, result_.bound_name, *result_.bound_s.value));
     else
       result_.proven.push_back(fmt::format("Nothing is proven: {}.", result_.gap.reason));
     if (result_.any_layout_bound_s.value && *result_.any_layout_bound_s.value > 0)
       result_.proven.push_back(
           fmt::format("No layout on these servers can be more than {:.2f} % faster.",
-                      100 * std::max(0.0, 1 - *result_.any_layout_bound_s.value / result_.step_s)));
+                      100 * std::max(0.0, result_.step_s / *result_.any_layout_bound_s.value - 1)));
   }
 
   const Spec& spec_;

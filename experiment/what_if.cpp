@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "schedulers/policies/registry.hpp"
@@ -19,6 +20,7 @@ struct Change {
   std::string text;
   ChangeKind kind;
   std::function<void(Setup&)> apply;
+  std::optional<PolicySpec> policy = {};  // in place of the one asked about
 };
 
 bool has_limited_nic(const auto& hosts) {
@@ -60,6 +62,19 @@ std::vector<Change> changes(const Setup& setup, bool own_layout) {
       setup.training.synchronization != training::Synchronization::Backup)
     list.push_back({"no barrier between steps (training.barrier: false)", ChangeKind::Mode,
                     [](Setup& s) { s.training.barrier = false; }});
+  if (setup.training.mode == training::Mode::Training &&
+      setup.training.synchronization == training::Synchronization::Sync)
+    list.push_back({"4 MiB slices over the servers (placement: {partitioned: {size: 4 MiB}}), barrier: false, policy "
+                    "layer_priority",
+                    ChangeKind::Mode,
+                    [](Setup& s) {
+                      s.training.barrier = false;
+                      s.placement = "partitioned";
+                      s.placement_options = {};
+                      s.placement_options.slice = Bytes(4 << 20);
+                      place(s);
+                    },
+                    PolicySpec{"layer_priority", {}, {}}});
   return list;
 }
 
@@ -76,7 +91,7 @@ std::vector<analysis::WhatIf> what_if(const Setup& setup, const PolicySpec& poli
   for (const Change& change : changes(setup, own_layout)) {
     Setup changed = setup;
     change.apply(changed);
-    const Measured m = simulate(changed, make_plan(changed, policy, options.seed), few);
+    const Measured m = simulate(changed, make_plan(changed, change.policy.value_or(policy), options.seed), few);
     if (!m.deadlock) result.push_back({change.text, base_time / m.mean() - 1, change.kind});
   }
   std::stable_sort(result.begin(), result.end(),

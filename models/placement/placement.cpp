@@ -153,7 +153,7 @@ plan::Layout by_name(const Graph& graph, std::uint32_t servers, const Options& o
 constexpr std::array<Placement, 4> kPlacements{{
     {"round_robin", "variables in creation order to servers in turn (TensorFlow's default)", "", round_robin},
     {"greedy", "variables in creation order to the server with the fewest bytes", "", greedy},
-    {"partitioned", "variables cut in equal slices, dealt over the servers", "parts slice", partitioned},
+    {"partitioned", "variables cut in equal slices, dealt over the servers", "parts size", partitioned},
     {"by_name", "each variable on the server that a list names", "servers", by_name},
 }};
 
@@ -173,7 +173,7 @@ void refuse_foreign(const Placement& placement, const Options& options) {
            placement.options.empty() ? "it takes no options" : fmt::format("it takes: {}", placement.options)});
   };
   refuse(options.parts.has_value(), "parts");
-  refuse(options.slice.has_value(), "slice");
+  refuse(options.slice.has_value(), "size");
   refuse(!options.servers.empty(), "servers");
   if (!wrong.empty()) throw UserError(std::move(wrong));
 }

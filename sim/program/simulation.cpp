@@ -259,7 +259,7 @@ void Simulation::dispatch() {
       Duration duration = next.duration;
       if (variation_ != nullptr && next.kind == kComputeEnd)
         duration = duration.scaled(variation_->factor(next.activity, done_[next.activity], pool_dispatch_[i], now_));
-      const resource::Job job = p.start(duration);
+      const resource::Job job = p.start(now_, duration);
       if (observer_ != nullptr && job.kind == kComputeEnd) records_[job.activity].begin = now_;
       queue_.push(now_ + duration, Phase::Finish, job.kind, job.activity);
     }
@@ -465,7 +465,7 @@ void Simulation::arrived(std::uint32_t a) {
 
 void Simulation::handle(const engine::Event& event) {
   const auto release = [&](std::uint32_t pool) {
-    pools_[pool].release();
+    pools_[pool].release(now_);
     due_for_dispatch(pool);
   };
   const std::uint32_t a = event.target;

@@ -73,8 +73,8 @@ class Simulation {
   Time now() const { return now_; }
   // Completion times of marker m, by iteration.
   const std::vector<Time>& marker_times(std::size_t m) const { return marker_times_[m]; }
-  // Sum of the durations of the jobs that pool p has started.
-  Duration busy_time(PoolId pool) const { return pools_[pool.index()].busy_time; }
+  // Time that the units of the pool have worked up to now, summed over the units.
+  Duration busy_time(PoolId pool) const { return pools_[pool.index()].busy_time(now_); }
   std::int64_t bytes_carried(network::LinkId link) const;
   // Arrivals at joins that were done already; those of skipped activities not counted.
   std::uint64_t late_arrivals() const { return late_arrivals_; }

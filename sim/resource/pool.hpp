@@ -24,12 +24,16 @@ struct Job {
   Duration duration;
 };
 
+// Many ends may add up to more than 64 bits hold.
+__extension__ using Wide = __int128;
+
 // State of one pool; plain value.
 struct Pool {
   std::uint32_t units = 1;  // 0 = unlimited
   std::uint32_t busy = 0;
   bool in_dispatch = false;  // already listed for this instant's dispatch
-  Duration busy_time;        // sum of the durations of started jobs
+  Duration started;          // sum of the durations of started jobs
+  Wide ends = 0;             // sum of the ends of the jobs under way, ps
   std::vector<Job> waiting;  // heap, least (key, tie) first
 
   bool can_start() const { return !waiting.empty() && (units == 0 || busy < units); }
@@ -40,19 +44,29 @@ struct Pool {
   }
   const Job& next() const { return waiting.front(); }
   // Takes the next job, which will last `duration`; the caller schedules its end.
-  Job start(Duration duration) {
+  Job start(Time now, Duration duration) {
     std::pop_heap(waiting.begin(), waiting.end(), later);
     const Job job = waiting.back();
     waiting.pop_back();
     ++busy;
-    busy_time += duration;
+    started += duration;
+    ends += (now + duration).ps();
     return job;
   }
-  void release() { --busy; }
+  // A job that was to end now has ended.
+  void release(Time now) {
+    --busy;
+    ends -= now.ps();
+  }
+  // Time that the units have worked up to now, summed over the units.
+  Duration busy_time(Time now) const {
+    return started - Duration::ps(static_cast<std::int64_t>(ends - static_cast<Wide>(busy) * now.ps()));
+  }
   void reset() {
     busy = 0;
     in_dispatch = false;
-    busy_time = Duration();
+    started = Duration();
+    ends = 0;
     waiting.clear();
   }
 

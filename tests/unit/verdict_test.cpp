@@ -87,8 +87,8 @@ TEST(Verdict, TwoDirectionsOfOneNicTogether) {
                  {"server 0 NIC down", ResourceKind::ServerNicDown, 0.1, 0},
                  {"server 1 NIC down", ResourceKind::ServerNicDown, 0.46, 0}};
   EXPECT_SAYS(alone(r),
-              "The network is what the step waits for: server 1 NIC up is used 48 % and server 1 NIC down 46 % of the "
-              "step; the devices compute 20 %.");
+              "The network is what the step waits for: pulls, then pushes: server 1 NIC up is used 48 % and server 1 NIC "
+              "down 46 % of the step; the devices compute 20 %, partly meanwhile.");
 }
 
 TEST(Verdict, ComputeBound) {
