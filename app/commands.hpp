@@ -73,7 +73,7 @@ struct ReproduceOptions {
 struct ValidateOptions {
   std::string file;
   std::vector<std::string> set;
-  std::string steps;       // measured per policy; empty: the default
+  std::string steps;  // measured per policy; empty: the default
   std::string warm_up;
   std::string window;      // for policies that say no window; empty: 1
   std::string time_limit;  // of the measurement, seconds

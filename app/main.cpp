@@ -166,9 +166,9 @@ std::vector<Command> add_commands(CLI::App& root, Settings& s) {
   show->add_flag("--effective", s.show.effective, "The experiment as YAML with every default filled in");
   add_set(show, s.show.set);
 
-  CLI::App* search = command("search", "Find the best plan for an experiment and say what is proven about it",
-                             kSearchFooter, "FILE", s.search.file, "Experiment (YAML)",
-                             [&s] { return search_command(s.search); });
+  CLI::App* search =
+      command("search", "Find the best plan for an experiment and say what is proven about it", kSearchFooter, "FILE",
+              s.search.file, "Experiment (YAML)", [&s] { return search_command(s.search); });
   add_set(search, s.search.set);
   search->add_option("--budget", s.search.budget, "Evaluations to make (default 20000)")->type_name("N");
   search->add_option("--seconds", s.search.seconds, "Time to take instead; the answer then depends on the machine")
@@ -188,8 +188,7 @@ std::vector<Command> add_commands(CLI::App& root, Settings& s) {
   add_set(validate, s.validate.set);
   validate->add_option("--steps", s.validate.steps, "Steps to measure per policy (default 20)")->type_name("N");
   validate->add_option("--warm-up", s.validate.warm_up, "Steps before them (default 3)")->type_name("N");
-  validate
-      ->add_option("--window", s.validate.window, "Transfers under way where a policy does not say (default 1)")
+  validate->add_option("--window", s.validate.window, "Transfers under way where a policy does not say (default 1)")
       ->type_name("K");
   validate->add_option("--network", s.validate.network, "auto, namespaces or loopback")
       ->type_name("KIND")

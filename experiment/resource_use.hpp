@@ -20,8 +20,8 @@ struct Counters {
 
 Counters read_counters(const training::Compiled& compiled, const program::Simulation& sim);
 
-// Use from `begin` to `end`, `steps` steps apart: devices, NICs (worker down, worker up, server up, server down) and the
-// thread pools that have a limit. A link without a limit is used 0.
+// Use from `begin` to `end`, `steps` steps apart: devices, NICs (worker down, worker up, server up, server down) and
+// the thread pools that have a limit. A link without a limit is used 0.
 std::vector<analysis::ResourceUse> resource_use(const training::Compiled& compiled, const Counters& begin,
                                                 const Counters& end, std::uint32_t steps);
 

@@ -64,17 +64,18 @@ std::vector<Change> changes(const Setup& setup, bool own_layout) {
                     [](Setup& s) { s.training.barrier = false; }});
   if (setup.training.mode == training::Mode::Training &&
       setup.training.synchronization == training::Synchronization::Sync)
-    list.push_back({"4 MiB slices over the servers (placement: {partitioned: {size: 4 MiB}}), barrier: false, policy "
-                    "layer_priority",
-                    ChangeKind::Mode,
-                    [](Setup& s) {
-                      s.training.barrier = false;
-                      s.placement = "partitioned";
-                      s.placement_options = {};
-                      s.placement_options.slice = Bytes(4 << 20);
-                      place(s);
-                    },
-                    PolicySpec{"layer_priority", {}, {}}});
+    list.push_back(
+        {"4 MiB slices over the servers (placement: {partitioned: {size: 4 MiB}}), barrier: false, policy "
+         "layer_priority",
+         ChangeKind::Mode,
+         [](Setup& s) {
+           s.training.barrier = false;
+           s.placement = "partitioned";
+           s.placement_options = {};
+           s.placement_options.slice = Bytes(4 << 20);
+           place(s);
+         },
+         PolicySpec{"layer_priority", {}, {}}});
   return list;
 }
 

@@ -240,9 +240,9 @@ const PolicyResult* fastest_of(std::span<const PolicyResult> point) {
 }
 
 const ResourceUse* busiest(const PolicyResult& r) {
-  const auto most = std::max_element(
-      r.resources.begin(), r.resources.end(),
-      [](const ResourceUse& a, const ResourceUse& b) { return a.utilisation < b.utilisation; });
+  const auto most =
+      std::max_element(r.resources.begin(), r.resources.end(),
+                       [](const ResourceUse& a, const ResourceUse& b) { return a.utilisation < b.utilisation; });
   return most == r.resources.end() ? nullptr : &*most;
 }
 

@@ -77,9 +77,12 @@ void read_phase(const json::Value& value, graph::Phase& out) {
 
 void read_amount(const json::Value& value, double& out) {
   const auto number = value.number();
-  if (number && *number < 0) value.error("must not be negative");
-  else if (number && *number > kMostAmount) value.error(fmt::format("must be at most {}", kMostAmount));
-  else if (number) out = *number;
+  if (number && *number < 0)
+    value.error("must not be negative");
+  else if (number && *number > kMostAmount)
+    value.error(fmt::format("must be at most {}", kMostAmount));
+  else if (number)
+    out = *number;
 }
 
 void read_op(const json::Value& value, std::vector<RawOp>& ops) {

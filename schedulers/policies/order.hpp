@@ -11,8 +11,8 @@ namespace stretto::policies {
 // All parameters of `graph` by name, then id.
 std::vector<graph::ParameterId> by_name(const graph::Graph& graph);
 
-// Pulls in the given order of parameters (a permutation of all), slices adjacent, servers in turn: Strict with a barrier,
-// Priority without. Pushes are Free.
+// Pulls in the given order of parameters (a permutation of all), slices adjacent, servers in turn: Strict with a
+// barrier, Priority without. Pushes are Free.
 plan::Order ranked(const PolicyInput& input, const std::vector<graph::ParameterId>& order);
 
 }  // namespace stretto::policies

@@ -2,8 +2,8 @@
 // Transfer policies: pure functions from (replica graph, layout, transfer times, seed) to plan::Order. This registry is
 // the only place that names them all; the engine executes orders and knows no policy.
 //
-// Every policy ranks the pulls by parameter; the slices of a parameter take adjacent ranks, servers in turn. Pushes go when
-// ready (Free). Discipline of the pulls: Strict with a barrier, Priority without one; `random` and `recorded` are
+// Every policy ranks the pulls by parameter; the slices of a parameter take adjacent ranks, servers in turn. Pushes go
+// when ready (Free). Discipline of the pulls: Strict with a barrier, Priority without one; `random` and `recorded` are
 // Unordered in both. Ties are broken by parameter name, then id, so that no order depends on the order of the input's
 // containers. The options that all ranking policies share (discipline, window, credit, partition, direction) are read
 // and applied by the caller; the registry says which of them a policy takes, and with which defaults.

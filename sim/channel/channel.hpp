@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Channel: one direction of one connection between two processes, and the stages of a message in it.
 //
-//   ready -> hand-over (its turn under the order) -> sender service -> wire queue -> wire -> receiver service -> delivered
+//   ready -> hand-over (its turn under the order) -> sender service -> wire queue -> wire -> receiver service ->
+//   delivered
 //
 // Hand-over is the only place where an order decides. The wire queue is first in, first out by end of sender service,
 // so inversions after hand-over are real. At most `streams` messages of a channel move at a time. Latency runs from

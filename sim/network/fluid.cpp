@@ -15,8 +15,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // A link counts as over capacity beyond this relative difference; far below the 1e-9 that the model promises and above
 // the rounding of the sums.
 constexpr double kFull = 1e-12;
-// An end rounds up from this fraction of a picosecond. Not 1/2: ends that fall exactly there are common (equal sizes and
-// capacities), and the rounding of sums, which depends on the order of links, would decide.
+// An end rounds up from this fraction of a picosecond. Not 1/2: ends that fall exactly there are common (equal sizes
+// and capacities), and the rounding of sums, which depends on the order of links, would decide.
 constexpr double kRoundUp = 0.4996093;
 
 constexpr auto kLaterEnd = [](const auto& a, const auto& b) {

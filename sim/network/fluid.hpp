@@ -13,13 +13,13 @@
 // each class a full link on which no other class is faster, which is the definition of max-min fairness. After the
 // events of an instant the touched links are relaxed first in, first out until nothing changes.
 //   A link that is not full only has to know that it stays so. It counts each class at the reservation R >= L of the
-// class's bottleneck (at most twice L, renewed with a quarter of reserve); while these sums are within its capacity it is
-// "roomy", and changes of levels below R do not touch it. On a link whose classes all have roomy links otherwise, an
-// event is L = C / flows at once. A roomy link whose sum outgrows it is relaxed exactly: it turns full, or it is told of
-// every change until its sum fits again.
+// class's bottleneck (at most twice L, renewed with a quarter of reserve); while these sums are within its capacity it
+// is "roomy", and changes of levels below R do not touch it. On a link whose classes all have roomy links otherwise, an
+// event is L = C / flows at once. A roomy link whose sum outgrows it is relaxed exactly: it turns full, or it is told
+// of every change until its sum fits again.
 //   Each link keeps a clock V = bytes that every flow frozen on it has received; a class frozen there has received
-// V + offset. A flow that starts at class clock X ends when the class has received X + bytes; so ends of flows on a link
-// whose level did not change are never touched. A cap is a pseudo-link of constant level shared by equal caps.
+// V + offset. A flow that starts at class clock X ends when the class has received X + bytes; so ends of flows on a
+// link whose level did not change are never touched. A cap is a pseudo-link of constant level shared by equal caps.
 //
 // Cost: an event costs the relaxations that it causes times the classes on those links, not the flows alive. A guard on
 // the number of relaxations falls back to progressive filling over all links (solve_full), the same fixed point.

@@ -50,7 +50,8 @@ double FluidNetwork::fill(const LinkState& link, double guess) const {
   const double equal = link.capacity / static_cast<double>(link.flows);  // the solution is no less
   double level = guess == kInfinity ? equal : std::max(guess, equal);
   for (bool first = true;; first = false) {
-    // Rates of those that other links hold below the level, and flows of the rest; four sums hide the latency of adding.
+    // Rates of those that other links hold below the level, and flows of the rest; four sums hide the latency of
+    // adding.
     double held_by[4] = {};
     double open_by[4] = {};
     for (std::size_t i = 0; i < n; i += 4)

@@ -100,8 +100,8 @@ double utilisation(const analysis::PolicyResult& r, const std::string& name) {
   return 0;
 }
 
-// The bound of bounds.md for a barrier: a server's W-fold pulls before the least backward part of a worker, or the least
-// forward part of a worker before a server's W-fold pushes, or both of a worker's own.
+// The bound of bounds.md for a barrier: a server's W-fold pulls before the least backward part of a worker, or the
+// least forward part of a worker before a server's W-fold pushes, or both of a worker's own.
 double bound(const std::vector<Layer>& all, const std::vector<std::vector<double>>& server_bytes) {
   std::vector<double> own(all.size());
   for (std::size_t k = 0; k < all.size(); ++k) own[k] = all[k].bytes;

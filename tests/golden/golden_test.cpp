@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Golden cases: tests/golden/config/CASE/input.yaml is loaded and what a user would see is compared with expected.txt:
-// the rendered findings, or for input that must be accepted warnings and the effective configuration. Optional set.txt: one
-// override per line. STRETTO_RECORD=1 writes expected.txt instead and then fails, so that recording never passes.
+// the rendered findings, or for input that must be accepted warnings and the effective configuration. Optional set.txt:
+// one override per line. STRETTO_RECORD=1 writes expected.txt instead and then fails, so that recording never passes.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -86,9 +86,10 @@ TEST(Verdict, TwoDirectionsOfOneNicTogether) {
                  {"server 1 NIC up", ResourceKind::ServerNicUp, 0.48, 0},
                  {"server 0 NIC down", ResourceKind::ServerNicDown, 0.1, 0},
                  {"server 1 NIC down", ResourceKind::ServerNicDown, 0.46, 0}};
-  EXPECT_SAYS(alone(r),
-              "The network is what the step waits for: pulls, then pushes: server 1 NIC up is used 48 % and server 1 NIC "
-              "down 46 % of the step; the devices compute 20 %, partly meanwhile.");
+  EXPECT_SAYS(
+      alone(r),
+      "The network is what the step waits for: pulls, then pushes: server 1 NIC up is used 48 % and server 1 NIC "
+      "down 46 % of the step; the devices compute 20 %, partly meanwhile.");
 }
 
 TEST(Verdict, ComputeBound) {

@@ -4,8 +4,8 @@
 
 usage: tools/validation/model_gains.py [--stretto PROGRAM] GRAPH.graphdef.gz... [-o TABLE.md]
 
-The network takes as long for one worker's pulls as its forward pass (ratio 1), in inference and in training. Op times are
-those of configs/devices/k80_roofline.yaml. Gains are in steps per time over random order, with 95 % intervals.
+The network takes as long for one worker's pulls as its forward pass (ratio 1), in inference and in training. Op times
+are those of configs/devices/k80_roofline.yaml. Gains are in steps per time over random order, with 95 % intervals.
 """
 import argparse
 import json
@@ -43,10 +43,11 @@ def main():
     arguments = parser.parse_args()
     program = arguments.stretto.resolve()
     lines = ['# Gain of TIC and TAC over random order, ten networks', '',
-             'Made by `tools/validation/model_gains.py GRAPH.graphdef.gz... -o results/validation/model_gains.md`: 4 workers, '
-             '1 server, transfers of one worker as long as its forward pass, op times of '
+             'Made by `tools/validation/model_gains.py GRAPH.graphdef.gz... -o results/validation/model_gains.md`: '
+             '4 workers, 1 server, transfers of one worker as long as its forward pass, op times of '
              '`configs/devices/k80_roofline.yaml`, batch of the graph, barrier between steps.', '',
-             '| network | parameters | MiB | mode | random, s | TIC | TAC | TAC over the bound | straggler effect, random |',
+             '| network | parameters | MiB | mode | random, s | TIC | TAC | TAC over the bound '
+             '| straggler effect, random |',
              '|---|---|---|---|---|---|---|---|---|']
     for path in sorted(arguments.graphs):
         with tempfile.TemporaryDirectory() as name:
@@ -63,7 +64,8 @@ def main():
                 (folder / 'e.yaml').write_text(experiment('w.json', mode), encoding='utf-8')
                 rows = {r['policy']: r for r in common.run_json(program, 'e.yaml', folder)}
                 lines.append(f'| {model} | {len(trained)} | {mib:.2f} | {mode} '
-                             f'| {rows["random"]["step_time_s"]["mean"]:.3f} | {gain(rows["tic"])} | {gain(rows["tac"])} '
+                             f'| {rows["random"]["step_time_s"]["mean"]:.3f} | {gain(rows["tic"])} '
+                             f'| {gain(rows["tac"])} '
                              f'| {100 * rows["tac"]["gap"]:.1f} % | {100 * rows["random"]["straggler_effect"]:.1f} % |')
     common.finish('\n'.join(lines) + '\n', arguments.output)
 

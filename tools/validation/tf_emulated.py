@@ -4,10 +4,10 @@
 
 usage: tools/validation/tf_emulated.py [--stretto PROGRAM] CELL.json.gz... [-o TABLE.md]
 
-Each cell file holds the set-up of one cluster (bytes per variable, server of each, op times, link rate, workers, how the
-order of the pulls was enforced) and its measured steps. Only the set-up goes into the prediction: orders that TensorFlow
-left open are drawn at random, enforced ones are simulated as window or chain window, and the costs are those of
-configs/clusters/local_tensorflow.yaml for every cell. Prints one row per cell and the mean and worst error.
+Each cell file holds the set-up of one cluster (bytes per variable, server of each, op times, link rate, workers, how
+the order of the pulls was enforced) and its measured steps. Only the set-up goes into the prediction: orders that
+TensorFlow left open are drawn at random, enforced ones are simulated as window or chain window, and the costs are those
+of configs/clusters/local_tensorflow.yaml for every cell. Prints one row per cell and the mean and worst error.
 """
 import argparse
 import gzip
@@ -19,8 +19,8 @@ import tempfile
 import common
 
 NOTE = ('Made by `tools/validation/tf_emulated.py CELL.json.gz... -o results/validation/tf_emulated.md`. Compute is '
-        'emulated by an op that occupies a stream for a given time; transfers, servers and TensorFlow are real. Nothing '
-        'was fitted to these cells; the costs are those of `configs/clusters/local_tensorflow.yaml`.')
+        'emulated by an op that occupies a stream for a given time; transfers, servers and TensorFlow are real. '
+        'Nothing was fitted to these cells; the costs are those of `configs/clusters/local_tensorflow.yaml`.')
 
 
 def workload(cell):
@@ -33,8 +33,8 @@ def workload(cell):
     for i in reversed(range(n)):
         ops.append({'name': f'bwd{i}', 'phase': 'backward', 'time_ps': round(cell['backward_us'][i] * 1e6),
                     'inputs': [f'bwd{i + 1}' if i + 1 < n else f'fwd{n - 1}'], 'reads': []})
-    return {'format': 'stretto-workload', 'version': 1, 'name': 'cell', 'source': 'set-up of a measured cell', 'batch': 1,
-            'ops': ops,
+    return {'format': 'stretto-workload', 'version': 1, 'name': 'cell', 'source': 'set-up of a measured cell',
+            'batch': 1, 'ops': ops,
             'parameters': [{'name': f'v{i}', 'bytes': cell['bytes'][i], 'trainable': True, 'gradient': f'bwd{i}'}
                            for i in range(n)]}
 

@@ -5,8 +5,8 @@
 usage: tools/validation/tf_ps.py [--stretto PROGRAM] FOLDER... [-o TABLE.md]
 
 Each folder holds graphdef.pb.gz, run_metadata_a.pb.gz (one traced step) and steps.json (steps measured without tracing,
-in seconds, under "T"). The trace gives op times and bytes; the order of the pulls was open, so it is drawn at random; the
-costs are those of configs/clusters/local_tensorflow.yaml, the device is the machine's two cores, for every folder.
+in seconds, under "T"). The trace gives op times and bytes; the order of the pulls was open, so it is drawn at random;
+the costs are those of configs/clusters/local_tensorflow.yaml, the device is the machine's two cores, for every folder.
 """
 import argparse
 import json
@@ -18,9 +18,9 @@ import tempfile
 
 import common
 
-NOTE = ('Made by `tools/validation/tf_ps.py FOLDER... -o results/validation/tf_ps.md`. One worker, one server, 1 Gbit/s, '
-        'real compute on two cores; op times and bytes come from one traced step, nothing was fitted; the costs are those '
-        'of `configs/clusters/local_tensorflow.yaml`.')
+NOTE = ('Made by `tools/validation/tf_ps.py FOLDER... -o results/validation/tf_ps.md`. One worker, one server, '
+        '1 Gbit/s, real compute on two cores; op times and bytes come from one traced step, nothing was fitted; the costs '
+        'are those of `configs/clusters/local_tensorflow.yaml`.')
 
 EXPERIMENT = f"""stretto: 1
 name: traced step
