@@ -19,8 +19,8 @@ import tempfile
 import common
 
 NOTE = ('Made by `tools/validation/tf_ps.py FOLDER... -o results/validation/tf_ps.md`. One worker, one server, '
-        '1 Gbit/s, real compute on two cores; op times and bytes come from one traced step, nothing was fitted; the costs '
-        'are those of `configs/clusters/local_tensorflow.yaml`.')
+        '1 Gbit/s, real compute on two cores; op times and bytes come from one traced step, nothing was fitted; the '
+        'costs are those of `configs/clusters/local_tensorflow.yaml`.')
 
 EXPERIMENT = f"""stretto: 1
 name: traced step
