@@ -106,7 +106,7 @@ class EngineEvaluator : public search::Evaluator {
 
   Duration cost_of(const plan::Order& order, Duration stop_above) {
     const bool drawn = draws(order.pull.discipline) || draws(order.push.discipline);
-    const bool random = drawn || shared_->setup.variation.compute_cv > 0;
+    const bool random = drawn || shared_->setup.variation.drawn();
     if (random) return mean_of_replications(order, stop_above);
     if (next_base_ && (!base_ || activities_since_base_ >= 2 * base_->activities)) make_base();
     ranks_.set(order);
@@ -263,7 +263,8 @@ std::unique_ptr<search::Evaluator> make_engine_evaluator(const Setup& setup, con
   shared->setup = setup;
   shared->options = options;
   shared->compiled = training::compile(*setup.graph, setup.cluster, setup.layout, setup.training);
-  const bool changes = !setup.variation.slow_workers.empty() || !setup.variation.nics.empty();
+  const bool changes =
+      !setup.variation.slow_workers.empty() || !setup.variation.nics.empty() || setup.variation.stragglers;
   if (!setup.training.barrier) {
     shared->warm_up = options.steady_warm_up;
     shared->iterations = options.steady_warm_up + options.steady_steps;
@@ -286,7 +287,7 @@ std::unique_ptr<search::Evaluator> make_closed_form_evaluator(const Setup& setup
   const cluster::Server& server = c.servers.front();
   if (worker.device.cores != 1 || !worker.receive.is_zero() || !server.send.is_zero() ||
       c.network.latency > Duration() || c.network.streams != 1 || c.step_overhead > Duration() ||
-      setup.training.input_time > Duration() || !setup.variation.none())
+      setup.training.input_time > Duration() || !setup.variation.none() || server.on_worker)
     return nullptr;
   if (c.network.model == cluster::LinkModel::Fifo && server.nic.up != worker.nic.down) return nullptr;
   if (c.network.model == cluster::LinkModel::Fifo && !server.nic.up.is_unlimited()) return nullptr;

@@ -115,7 +115,7 @@ Bandwidth channel_rate(const Setup& setup, bool push) {
 
 Setup reduced(const Setup& setup) {
   Setup result = setup;
-  const bool exact = setup.variation.compute_cv == 0 && setup.variation.slow_workers.empty() &&
+  const bool exact = !setup.variation.drawn() && setup.variation.slow_workers.empty() &&
                      std::all_of(setup.cluster.workers.begin(), setup.cluster.workers.end(),
                                  [](const cluster::Worker& w) { return w.device.speed == 1.0; });
   if (exact) result.graph = std::make_shared<const graph::Graph>(graph::reduce(*setup.graph).graph);

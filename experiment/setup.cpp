@@ -192,6 +192,9 @@ training::Options training_of(const Spec& spec) {
 training::VariationSpec variation_of(const NoiseSpec& spec) {
   training::VariationSpec v;
   v.compute_cv = spec.compute_cv;
+  v.law = spec.distribution == NoiseLaw::Gamma ? program::NoiseLaw::Gamma : program::NoiseLaw::Lognormal;
+  if (const StragglersSpec& s = spec.stragglers; s.slowdown > 1)
+    v.stragglers = {s.slowdown, s.mean_on, s.mean_off, s.times == StragglerTimes::Fixed};
   for (const SlowWorkerSpec& s : spec.slow_workers)
     v.slow_workers.push_back({s.worker, s.slowdown, Time() + s.from, s.until ? Time() + *s.until : Time::never()});
   for (const NicChangeSpec& n : spec.nics) v.nics.push_back({n.server, n.host, Time() + n.at, n.factor});

@@ -186,7 +186,7 @@ bool is_random(const Setup& setup, const plan::Plan& plan) {
   const auto draws = [](plan::Discipline d) {
     return d == plan::Discipline::Unordered || d == plan::Discipline::Window;
   };
-  return draws(plan.order.pull.discipline) || draws(plan.order.push.discipline) || setup.variation.compute_cv > 0;
+  return draws(plan.order.pull.discipline) || draws(plan.order.push.discipline) || setup.variation.drawn();
 }
 
 Measured simulate(const Setup& setup, const plan::Plan& plan, const SimulateOptions& options) {

@@ -197,8 +197,22 @@ struct NicChangeSpec {
   bool operator==(const NicChangeSpec&) const = default;
 };
 
+enum class NoiseLaw : std::uint8_t { Lognormal, Gamma };
+enum class StragglerTimes : std::uint8_t { Exponential, Fixed };
+
+// slowdown 1: none.
+struct StragglersSpec {
+  double slowdown = 1;
+  Duration mean_on;  // both > 0 where there are stragglers
+  Duration mean_off;
+  StragglerTimes times = StragglerTimes::Exponential;
+  bool operator==(const StragglersSpec&) const = default;
+};
+
 struct NoiseSpec {
   double compute_cv = 0;
+  NoiseLaw distribution = NoiseLaw::Lognormal;
+  StragglersSpec stragglers;
   std::vector<SlowWorkerSpec> slow_workers;
   std::vector<NicChangeSpec> nics;
   bool operator==(const NoiseSpec&) const = default;

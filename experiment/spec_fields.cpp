@@ -531,8 +531,9 @@ std::string write_nics(const Spec& s) {
 
 void add_noise(Rows& rows) {
   rows.push_back(config::number<Spec>(
-      "noise.compute_cv", true, {0, 10, false, "0 to 10"}, "0", "coefficient of variation of each op's time, lognormal",
+      "noise.compute_cv", true, {0, 10, false, "0 to 10"}, "0", "coefficient of variation of each op's time",
       [](auto& s) -> auto& { return s.noise.compute_cv; }));
+  add_noise_fields(rows);
   rows.push_back(
       custom("noise.slow_workers", "list", "{worker, slowdown, from, until}", "",
              "ops that a worker starts from `from` until `until` take `slowdown` times as long; windows that "

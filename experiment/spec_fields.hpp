@@ -18,6 +18,7 @@ void add_search_fields(std::vector<config::Field<Spec>>& rows);
 // Rows and rules of sharing modes and of the hosts of servers (spec_modes.cpp).
 void add_training_fields(std::vector<config::Field<Spec>>& rows);
 void add_server_host_fields(std::vector<config::Field<Spec>>& rows);
+void add_noise_fields(std::vector<config::Field<Spec>>& rows);
 void add_loopback_field(std::vector<config::Field<Spec>>& rows);
 void check_modes(config::Reader& reader, const config::Node& root, const Spec& spec);
 

@@ -157,6 +157,31 @@ void add_server_host_fields(std::vector<Field<Spec>>& rows) {
   only(rows, [](const Spec& s) { return s.cluster.servers.cores != 0; });
 }
 
+void add_noise_fields(std::vector<Field<Spec>>& rows) {
+  rows.push_back(config::choice<Spec>(
+      "noise.distribution", {"lognormal", "gamma"}, "lognormal", "of the noise of op times",
+      [](auto& s) -> auto& { return s.noise.distribution; }));
+  only(rows, [](const Spec& s) { return s.noise.distribution != NoiseLaw::Lognormal; });
+  const auto straggles = [](const Spec& s) { return s.noise.stragglers != StragglersSpec(); };
+  rows.push_back(config::number<Spec>(
+      "noise.stragglers.slowdown", false, {1, 1000, false, "1 to 1000"}, "1",
+      "each worker is slow and normal in turn; ops that it starts while slow take so many times as long",
+      [](auto& s) -> auto& { return s.noise.stragglers.slowdown; }));
+  only(rows, straggles);
+  rows.push_back(config::duration<Spec>(
+      "noise.stragglers.mean_on", "0 us", "mean time that a worker is slow",
+      [](auto& s) -> auto& { return s.noise.stragglers.mean_on; }));
+  only(rows, straggles);
+  rows.push_back(config::duration<Spec>(
+      "noise.stragglers.mean_off", "0 us", "mean time that a worker is normal",
+      [](auto& s) -> auto& { return s.noise.stragglers.mean_off; }));
+  only(rows, straggles);
+  rows.push_back(config::choice<Spec>(
+      "noise.stragglers.times", {"exponential", "fixed"}, "exponential", "how those times are spread",
+      [](auto& s) -> auto& { return s.noise.stragglers.times; }));
+  only(rows, straggles);
+}
+
 void add_loopback_field(std::vector<Field<Spec>>& rows) {
   rows.push_back(config::bandwidth<Spec>(
       "cluster.network.loopback", "unlimited", "what a host carries between a worker and servers on it, both ways",
@@ -192,6 +217,12 @@ std::string training_text(const Spec& spec) {
 }
 
 void check_modes(Reader& reader, const Node& root, const Spec& s) {
+  const StragglersSpec& straggler = s.noise.stragglers;
+  const Duration least = std::min(straggler.mean_on, straggler.mean_off);
+  if (straggler.slowdown > 1 && least < Duration::us(1)) {
+    const std::string key = straggler.mean_on == least ? "noise.stragglers.mean_on" : "noise.stragglers.mean_off";
+    reader.error(place_of(root, key), key, "stragglers need both mean times", "valid: 1 us and more");
+  }
   check_training(reader, root, s);
   check_hosts(reader, root, s);
 }

@@ -6,6 +6,7 @@ namespace stretto::training {
 program::Variation compile_variation(const Compiled& compiled, const VariationSpec& spec, std::uint64_t stream) {
   program::Variation v;
   v.stream = stream;
+  v.law = spec.law;
   v.cv = spec.compute_cv;
   if (v.cv > 0) {
     v.key.resize(compiled.labels.size());
@@ -15,6 +16,11 @@ program::Variation compile_variation(const Compiled& compiled, const VariationSp
       const std::uint64_t op = std::uint64_t{label.pass} * compiled.ops + label.item;
       v.key[a] = (std::uint64_t{label.worker} << 32) + op + 1;
     }
+  }
+  if (spec.stragglers) {
+    v.toggle = {spec.stragglers->slowdown, spec.stragglers->mean_on, spec.stragglers->mean_off, spec.stragglers->fixed};
+    v.toggle_key.assign(compiled.program.pools.size(), 0);
+    for (std::uint32_t w = 0; w < compiled.workers; ++w) v.toggle_key[compiled.device[w].index()] = w + 1;
   }
   for (const SlowWorker& s : spec.slow_workers)
     if (s.worker < compiled.workers) v.slow.push_back({compiled.device[s.worker].index(), s.slowdown, s.from, s.until});

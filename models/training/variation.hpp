@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "models/training/compile.hpp"
@@ -29,11 +30,25 @@ struct NicChange {
   bool operator==(const NicChange&) const = default;
 };
 
+// Each worker is slow and normal in turn, on its own. An op that starts while its worker is slow takes `slowdown` times
+// as long.
+struct Stragglers {
+  double slowdown = 1;  // > 0
+  Duration mean_on;     // slow
+  Duration mean_off;    // normal
+  bool fixed = false;   // times are their means, else exponential
+  bool operator==(const Stragglers&) const = default;
+};
+
 struct VariationSpec {
   double compute_cv = 0;  // coefficient of variation of each worker op's time, 0 = none
+  program::NoiseLaw law = program::NoiseLaw::Lognormal;
+  std::optional<Stragglers> stragglers;
   std::vector<SlowWorker> slow_workers;
   std::vector<NicChange> nics;
-  bool none() const { return compute_cv == 0 && slow_workers.empty() && nics.empty(); }
+  bool none() const { return !drawn() && slow_workers.empty() && nics.empty(); }
+  // Replications differ.
+  bool drawn() const { return compute_cv > 0 || stragglers; }
   bool operator==(const VariationSpec&) const = default;
 };
 

@@ -81,6 +81,7 @@ void Simulation::reset(const OrderTable& order, std::uint32_t iterations, const 
   late_arrivals_ = finished_ = services_ = passes_ = 0;
   batches_ = batch_ = 0;
   skipped_.assign(program_->skips.size(), 0);
+  toggles_.assign(variation == nullptr ? 0 : variation->toggle_key.size(), ToggleState());
   for (std::size_t k = 0; variation != nullptr && k < variation->links.size(); ++k)
     queue_.push(variation->links[k].at, Phase::Begin, kLinkChange, static_cast<std::uint32_t>(k));
   const std::uint32_t n = program_->size();
@@ -211,6 +212,11 @@ void Simulation::complete(std::uint32_t a) {
   if (next < iterations_ && open_[2 * a + (next & 1U)] == 0) ready(a);
 }
 
+double Simulation::varied(std::uint32_t a, std::uint32_t pool) {
+  const double factor = variation_->factor(a, done_[a], pool, now_);
+  return toggles_.empty() ? factor : factor * variation_->toggle_factor(pool, now_, toggles_[pool]);
+}
+
 void Simulation::submit(std::uint32_t pool, const resource::Job& job) {
   resource::Pool& p = pools_[pool];
   p.submit(job);
@@ -258,7 +264,7 @@ void Simulation::dispatch() {
       const resource::Job& next = p.next();
       Duration duration = next.duration;
       if (variation_ != nullptr && next.kind == kComputeEnd)
-        duration = duration.scaled(variation_->factor(next.activity, done_[next.activity], pool_dispatch_[i], now_));
+        duration = duration.scaled(varied(next.activity, pool_dispatch_[i]));
       const resource::Job job = p.start(now_, duration);
       if (observer_ != nullptr && job.kind == kComputeEnd) records_[job.activity].begin = now_;
       queue_.push(now_ + duration, Phase::Finish, job.kind, job.activity);

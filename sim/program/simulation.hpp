@@ -98,6 +98,7 @@ class Simulation {
   void dispatch();
   void message_ready(std::uint32_t activity);
   bool skips(std::uint32_t activity);
+  double varied(std::uint32_t activity, std::uint32_t pool);
   void pass_turn(std::uint32_t activity);
   bool may_go(const channel::ChannelState& state, channel::HandOver rule) const;
   void queue_turn(std::uint32_t channel, std::uint64_t key, std::uint32_t activity);
@@ -143,6 +144,7 @@ class Simulation {
   std::vector<std::uint32_t> tokens_;
   std::uint64_t late_arrivals_ = 0;
   std::uint64_t passes_ = 0;           // of all markers
+  std::vector<ToggleState> toggles_;   // per pool, where some toggle
   std::vector<std::uint8_t> skipped_;  // per group: its current iteration is skipped
   std::uint64_t finished_ = 0;
   std::uint64_t services_ = 0;  // asked for so far

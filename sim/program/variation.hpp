@@ -2,10 +2,14 @@
 // Variation: what makes one iteration differ from the next, apart from program and order. See docs/model.md, section 9.
 //
 // A compute of duration d that starts at time t on pool p takes d * noise * slowness(p, t).
-//   noise     lognormal with mean 1 and coefficient of variation cv: exp(s z - s^2 / 2), s^2 = ln(1 + cv^2), z standard
-//             normal (Box-Muller) from a hash of (stream, iteration, key of the activity), never of the order of
-//             events: every order of the same replication meets the same noise (common random numbers)
-//   slowness  product of the factors of the windows that hold t
+//   noise     mean 1, coefficient of variation cv, from a hash of (stream, iteration, key of the activity), never of
+//             the order of events: every order of the same replication meets the same noise (common random numbers).
+//             Lognormal: exp(s z - s^2 / 2), s^2 = ln(1 + cv^2), z standard normal (Box-Muller).
+//             Gamma: shape 1 / cv^2 (Marsaglia and Tsang 2000)
+//   slowness  product of the factors of the windows that hold t, and of the pool's toggle if that is on at t
+//   toggle    a pool is on and off in turn, for times that are exponential or fixed, drawn from a hash of (stream, key
+//             of the pool, number of the change). At time 0 the process is stationary: on with its long-run share, and
+//             what is left of the first time is exponential again, or uniform
 // A link has its capacity times the factor of the last change at or before t.
 #pragma once
 
@@ -30,15 +34,37 @@ struct LinkChange {
   double factor = 1;  // > 0, of the link's capacity in the program
 };
 
+enum class NoiseLaw : std::uint8_t { Lognormal, Gamma };
+
+// On and off in turn. Means > 0.
+struct ToggleSpec {
+  double factor = 1;  // > 0, while on
+  Duration mean_on;
+  Duration mean_off;
+  bool fixed = false;  // every time is its mean
+};
+
+// Where a pool's toggle has got to.
+struct ToggleState {
+  bool on = false;
+  std::uint32_t changes = 0;
+  Time until;
+};
+
 struct Variation {
   std::uint64_t stream = 0;
+  NoiseLaw law = NoiseLaw::Lognormal;
   double cv = 0;
   std::vector<std::uint64_t> key;  // per activity, 0 = no noise; empty if cv = 0
   std::vector<SlowWindow> slow;
   std::vector<LinkChange> links;
+  ToggleSpec toggle;
+  std::vector<std::uint64_t> toggle_key;  // per pool, 0 = none; empty without toggles
 
   // Factor of a compute of `activity` in `iteration` that starts at `at` on `pool`.
   double factor(std::uint32_t activity, std::uint32_t iteration, std::uint32_t pool, Time at) const;
+  // Factor of the pool's toggle at `at`, which never goes back. `state` begins as ToggleState().
+  double toggle_factor(std::uint32_t pool, Time at, ToggleState& state) const;
 };
 
 }  // namespace stretto::program

@@ -2,9 +2,11 @@
 // Sharing modes that are equal by definition give equal times, on random graphs and clusters.
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "experiment/bounds.hpp"
 #include "models/placement/placement.hpp"
 #include "models/training/compile.hpp"
 #include "models/training/variation.hpp"
@@ -145,6 +147,35 @@ TEST(Modes, WithoutBackupsEveryGradientCounts) {
     EXPECT_TRUE(times(c, mode(Synchronization::Backup))[0] == times(c, mode(Synchronization::Sync))[0])
         << "seed " << seed;
   }
+}
+
+// The bound of several passes (experiment/bounds.hpp).
+TEST(Modes, NoStepOfSeveralPassesIsShorterThanItsBound) {
+  std::size_t tight = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    Case c = random_case(seed, 3, true);
+    for (auto& s : c.cluster.servers) s.on_worker.reset();
+    c.variation = {};
+    for (const bool barrier : {true, false}) {
+      experiment::Setup setup;
+      setup.graph = std::make_shared<const graph::Graph>(c.graph);
+      setup.cluster = c.cluster;
+      setup.training.passes = 1 + static_cast<std::uint32_t>(seed % 4);
+      setup.training.barrier = barrier;
+      setup.layout = c.layout;
+      const bounds::Bound bound = experiment::layout_bound(setup, c.layout);
+      const bounds::Bound any = experiment::any_layout_bound(setup);
+      ASSERT_TRUE(bound.value && any.value) << bound.reason << any.reason;
+      const std::vector<Time> ends = times(c, setup.training)[0];
+      const Duration mean = Duration::ps((ends[kSteps - 1] - ends[1]).ps() / (kSteps - 2));
+      // Without a barrier the mean of a few steps differs from the long run's by parts of a step.
+      const Duration least = barrier ? mean : Duration::ps(mean.ps() + mean.ps() / 3);
+      EXPECT_GE(least, *bound.value) << "seed " << seed << " " << bound.name;
+      EXPECT_GE(least, *any.value) << "seed " << seed << " " << any.name;
+      if (barrier && *bound.value == mean) ++tight;
+    }
+  }
+  EXPECT_GT(tight, 5U);
 }
 
 // Where nothing is shared, a looser bound can only help.

@@ -185,6 +185,8 @@ std::vector<std::string> random_sets(RandomStream& random) {
       {"workload.input_pipeline", {"12 ms"}},
       {"workload.freeze", {"[\"a: b\", \"*\"]", "[conv1/*]"}},
       {"noise.compute_cv", {"2 %", "0.1"}},
+      {"noise.distribution", {"gamma"}},
+      {"noise.stragglers", {"{slowdown: 2.5, mean_on: 1 s, mean_off: 3 ms}", "{mean_on: 1 us, times: fixed}"}},
       {"noise.slow_workers", {"[{worker: 0, slowdown: 1.3, from: 1 ms}]", "[{worker: 0, slowdown: 0.5, until: 1 s}]"}},
       {"noise.nics", {"[{server: 0, factor: 0.5}, {worker: 0, at: 1 s, factor: 3}]"}},
       {"cluster.workers.count", {"1", "17", "4096"}},
@@ -205,7 +207,14 @@ std::vector<std::string> random_sets(RandomStream& random) {
       {"cluster.network.rate_cap", {"800 MB/s"}},
       {"cluster.network.model", {"fifo"}},
       {"cluster.step_overhead", {"0.8 ms"}},
-      {"training.barrier", {"true", "false"}},
+      {"training",
+       {"{barrier: false, accumulation: 3}", "{synchronization: async, optimizer: adam}",
+        "{synchronization: ssp, staleness: 0}", "{synchronization: ssp}", "{synchronization: local, local_steps: 1}",
+        "{synchronization: local, local_steps: 7, barrier: false}", "{optimizer: momentum}"}},
+      {"cluster.servers.aggregate_rate", {"3 GB/s"}},
+      {"cluster.servers.per_host", {"2", "64"}},
+      {"cluster.servers.cores", {"4"}},
+      {"cluster.network.loopback", {"1 GB/s"}},
       {"policies",
        {"[tac]", "[{tic: {ties: random, \"x y\": \"\\n\"}}, fifo]", "[{a: }]",
         "[{schedule: \"a b.json\"}, {tac: {window: 2, credit: 4 MiB}}]"}},
@@ -216,6 +225,9 @@ std::vector<std::string> random_sets(RandomStream& random) {
   std::vector<std::string> sets;
   for (const auto& [path, values] : fields)
     if (random.below(2) == 0) sets.push_back(path + "=" + pick(values));
+  // Inference knows none of the modes.
+  if (std::find(sets.begin(), sets.end(), "workload.mode=inference") != sets.end())
+    std::erase_if(sets, [](const std::string& s) { return s.starts_with("training="); });
   return sets;
 }
 

@@ -130,6 +130,18 @@ TEST(ModeRun, ServersBesideWorkersAreListedOnce) {
             2);
 }
 
+TEST(ModeRun, GammaNoiseAndStragglersCostTime) {
+  const double plain = run_fifo(cluster(2)).step_time.estimate.mean;
+  const PolicyResult gamma = run_fifo(cluster(2) + "noise: {distribution: gamma, compute_cv: 1}\n");
+  EXPECT_EQ(gamma.step_time.n, 2);
+  EXPECT_NE(gamma.step_time.estimate.mean, plain);
+  const PolicyResult slow =
+      run_fifo(cluster(2) + "noise: {stragglers: {slowdown: 50, mean_on: 300 ms, mean_off: 300 ms}}\n");
+  EXPECT_EQ(slow.step_time.n, 2);
+  EXPECT_GT(slow.step_time.estimate.mean, plain);
+  EXPECT_GT(slow.step_time.max, slow.step_time.min);
+}
+
 TEST(ModeRun, RefusesWhatMakesNoSense) {
   const auto refused = [](const std::string& more, const std::string& key) {
     try {
@@ -145,6 +157,7 @@ TEST(ModeRun, RefusesWhatMakesNoSense) {
   EXPECT_TRUE(refused(cluster(1) + "training: {synchronization: backup}\n", "training.backups"));
   EXPECT_TRUE(refused(cluster(2) + "training: {synchronization: ssp, barrier: true}\n", "training.barrier"));
   EXPECT_TRUE(refused(cluster(2) + "training: {synchronization: local, local_steps: 0}\n", "training.local_steps"));
+  EXPECT_TRUE(refused("noise: {stragglers: {slowdown: 2, mean_on: 1 s}}\n", "noise.stragglers.mean_off"));
   EXPECT_TRUE(refused(cluster(2, "count: 3, colocated: true"), "cluster.servers.colocated"));
   EXPECT_TRUE(refused(cluster(2, "count: 2, per_host: 2, threads: 2, cores: 3"), "cluster.servers.cores"));
   const std::string backup = cluster(2) + "training: {synchronization: backup}\n";

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "sim/base/random.hpp"
@@ -305,6 +307,96 @@ TEST(Simulation, RunsUntilAllMarkersTogetherHavePassed) {
   EXPECT_EQ(s.marker_times(0).size() + s.marker_times(1).size(), 5U) << "an instant is not cut";
   EXPECT_EQ(s.run_until_total(10), Status::Reached);
   EXPECT_EQ(s.now(), us(8));
+}
+
+// Mean and coefficient of variation of many factors.
+std::pair<double, double> moments(const Variation& v) {
+  double sum = 0, squares = 0;
+  const int n = 200'000;
+  for (int i = 0; i < n; ++i) {
+    const double f = v.factor(0, static_cast<std::uint32_t>(i), 0, Time());
+    EXPECT_GT(f, 0);
+    sum += f;
+    squares += f * f;
+  }
+  const double mean = sum / n;
+  return {mean, std::sqrt(squares / n - mean * mean) / mean};
+}
+
+TEST(Noise, HasMeanOneAndTheCoefficientOfVariationAskedFor) {
+  for (const NoiseLaw law : {NoiseLaw::Lognormal, NoiseLaw::Gamma})
+    for (const double cv : {0.05, 0.3, 1.0, 1.5}) {
+      Variation v;
+      v.stream = 11;
+      v.law = law;
+      v.cv = cv;
+      v.key = {1};
+      const auto [mean, spread] = moments(v);
+      EXPECT_NEAR(mean, 1, 5 * cv / std::sqrt(200'000.0)) << cv;
+      EXPECT_NEAR(spread / cv, 1, 0.05) << cv;
+    }
+}
+
+TEST(Noise, GammaWithSpreadOneIsExponential) {
+  Variation v;
+  v.stream = 5;
+  v.law = NoiseLaw::Gamma;
+  v.cv = 1;
+  v.key = {9};
+  int above = 0;
+  for (std::uint32_t i = 0; i < 100'000; ++i) above += v.factor(0, i, 0, Time()) > 2 ? 1 : 0;
+  EXPECT_NEAR(above / 100'000.0, std::exp(-2.0), 0.004);
+}
+
+TEST(Toggle, IsOnForItsShareOfTheTimeAndTheSameHoweverItIsAsked) {
+  for (const bool fixed : {false, true}) {
+    Variation v;
+    v.stream = 3;
+    v.toggle = {4.0, Duration::us(30), Duration::us(70), fixed};
+    v.toggle_key = {0, 1, 2};
+    double on = 0;
+    for (std::uint64_t pool : {1U, 2U}) {
+      ToggleState often, rarely;
+      for (int i = 0; i < 1'000'000; ++i) {
+        const double f = v.toggle_factor(static_cast<std::uint32_t>(pool), us(i), often);
+        on += f == 4.0 ? 0.5e-6 : 0.0;
+        if (i % 97 == 0) {
+          ASSERT_EQ(v.toggle_factor(static_cast<std::uint32_t>(pool), us(i), rarely), f) << i;
+        }
+      }
+      if (fixed) {
+        EXPECT_NEAR(often.changes, 2 * 1'000'000 / 100, 2);
+      }
+    }
+    EXPECT_NEAR(on, 0.3, fixed ? 1e-3 : 0.01);
+    ToggleState none;
+    EXPECT_EQ(v.toggle_factor(0, us(5), none), 1.0);
+  }
+}
+
+TEST(Toggle, ACopiedSimulationGoesOnAlike) {
+  ProgramBuilder b;
+  const PoolId gpu = b.add_pool({"gpu", 1, PoolRule::Fifo});
+  const ActivityId work = b.add_compute(gpu, Duration::us(7));
+  b.add_edge(work, work, 1);
+  b.add_marker(work);
+  const StepProgram p = b.finish();
+  Variation v;
+  v.stream = 8;
+  v.toggle = {3.0, Duration::us(20), Duration::us(40), false};
+  v.toggle_key = {1};
+  Simulation whole(p, kFree, 200, &v);
+  EXPECT_EQ(whole.run(), Status::Reached);
+  Simulation half(p, kFree, 200, &v);
+  half.run_until(100);
+  Simulation copy = half;
+  EXPECT_EQ(copy.run(), Status::Reached);
+  EXPECT_EQ(copy.marker_times(0), whole.marker_times(0));
+  EXPECT_GT(whole.now(), us(200 * 7));
+  EXPECT_LT(whole.now(), us(200 * 21));
+  half.reset(kFree, 200, &v);
+  EXPECT_EQ(half.run(), Status::Reached);
+  EXPECT_EQ(half.marker_times(0), whole.marker_times(0));
 }
 
 TEST(Deadlock, ACycleIsNamedFirst) {
