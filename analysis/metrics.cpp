@@ -25,7 +25,8 @@ std::optional<double> speedup_limit(const OpSums& sums) {
 }
 
 double straggler_effect(std::span<const double> arrivals, double step_time) {
-  STRETTO_ASSERT(!arrivals.empty() && step_time > 0, "{} arrivals in a step of {} s", arrivals.size(), step_time);
+  STRETTO_ASSERT(!arrivals.empty() && step_time >= 0, "{} arrivals in a step of {} s", arrivals.size(), step_time);
+  if (step_time == 0) return 0;
   const auto [earliest, latest] = std::minmax_element(arrivals.begin(), arrivals.end());
   return (*latest - *earliest) / step_time;
 }

@@ -23,6 +23,8 @@ namespace stretto::app {
 
 namespace {
 
+const CLI::Validator kNotEmpty([](const std::string& text) { return text.empty() ? "the name is empty" : ""; }, "");
+
 constexpr int kUsage = 2;
 constexpr int kBug = 3;
 constexpr int kInterrupted = 130;
@@ -132,7 +134,9 @@ std::vector<Command> add_commands(CLI::App& root, Settings& s) {
   add_set(run, s.run.set);
   run->add_option("--seed", s.run.seed, "Seed of everything random, in place of runs.seed")->type_name("N");
   run->add_option("--format", s.run.format, "What to print: text or json")->type_name("FORMAT")->capture_default_str();
-  run->add_option("--out", s.run.out, "Also write result, manifest and traces here")->type_name("DIR");
+  run->add_option("--out", s.run.out, "Also write result, manifest and traces here")
+      ->type_name("DIR")
+      ->check(kNotEmpty);
   run->add_flag("--quiet", s.run.quiet, "Show no progress");
 
   CLI::App* import = command("import", "Read a profile or trace of a model and write it as a workload", kImportFooter,
@@ -312,8 +316,16 @@ int guarded(int argc, char** argv) {
   } catch (const UserError& error) {
     print_error(render(error.diagnostics()));
     return kUsage;
+  } catch (const OutOfRange& error) {
+    print_error(
+        fmt::format("error: the experiment goes beyond what can be counted ({})\n  hint: faster networks or devices, "
+                    "fewer iterations or smaller variables\n",
+                    escape_control(error.what())));
+    return kUsage;
   } catch (const std::bad_alloc&) {
-    return bug("out of memory");
+    print_error(
+        "error: out of memory: this needs more than the machine has\n  hint: fewer workers, servers or slices\n");
+    return kUsage;
   } catch (const std::exception& error) {
     return bug(error.what());
   } catch (...) {

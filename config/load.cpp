@@ -108,6 +108,8 @@ std::string read_file(const std::string& path, const Place* asked_at) {
   const auto status = std::filesystem::status(path, code);
   if (!std::filesystem::exists(status)) throw fail("no such file");
   if (std::filesystem::is_directory(status)) throw fail("is a directory, expected a file");
+  const bool pipe = std::filesystem::is_fifo(status) && !asked_at;  // <(...) of a shell
+  if (!std::filesystem::is_regular_file(status) && !pipe) throw fail("is not a regular file");
   std::ifstream in(path, std::ios::binary);
   if (!in) throw fail("cannot be opened for reading");
   std::string text(kMaxFileBytes + 1, '\0');

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "experiment/order_ranks.hpp"
+#include "experiment/simulate.hpp"
 #include "experiment/waits.hpp"
 #include "schedulers/bounds/forward.hpp"
 #include "sim/base/assert.hpp"
@@ -259,6 +260,7 @@ class ClosedForm : public search::Evaluator {
 }  // namespace
 
 std::unique_ptr<search::Evaluator> make_engine_evaluator(const Setup& setup, const EvaluatorOptions& options) {
+  check_size(setup, setup.layout);
   auto shared = std::make_shared<Shared>();
   shared->setup = setup;
   shared->options = options;

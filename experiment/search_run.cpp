@@ -171,7 +171,13 @@ class Search {
   }
 
   void try_layout(const Setup& setup, const std::string& text) {
-    if (setup.layout.transfers.size() > kMaxTransfers) return;
+    if (setup.layout.transfers.size() > kMaxTransfers) {
+      if (result_.layouts.empty())
+        throw UserError(fmt::format("the layout has {} transfers, more than the {} that a search takes",
+                                    setup.layout.transfers.size(), kMaxTransfers),
+                        "larger slices, or fewer parts");
+      return;
+    }
     keep(judge(setup, text, make_starts(setup, policies_, credits(setup), spec_.runs.seed), kAbove));
   }
 

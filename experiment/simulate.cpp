@@ -189,8 +189,30 @@ bool is_random(const Setup& setup, const plan::Plan& plan) {
   return draws(plan.order.pull.discipline) || draws(plan.order.push.discipline) || setup.variation.drawn();
 }
 
+void check_size(const Setup& setup, const plan::Layout& layout) {
+  constexpr double kMost = 20e6;
+  const double workers = static_cast<double>(setup.cluster.workers.size());
+  const double transfers = static_cast<double>(layout.transfers.size());
+  const double activities = workers * (static_cast<double>(setup.graph->ops.size()) + 2 * transfers +
+                                       2 * static_cast<double>(setup.cluster.servers.size()));
+  if (activities > kMost)
+    throw UserError(fmt::format("a step would have {:.3g} activities (workers x (ops + 2 x transfers + 2 x servers)), "
+                                "more than {:.0f} million",
+                                activities, kMost / 1e6),
+                    "larger slices, or fewer workers or servers");
+  const cluster::Network& network = setup.cluster.network;
+  if (network.model != cluster::LinkModel::Fifo || network.chunk.count() == 0) return;
+  double chunks = 0;
+  for (const plan::Transfer& t : layout.transfers)
+    chunks += workers * 2 * static_cast<double>(t.bytes.count()) / static_cast<double>(network.chunk.count());
+  if (chunks > kMost)
+    throw UserError(fmt::format("a step would send {:.3g} chunks, more than {:.0f} million", chunks, kMost / 1e6),
+                    "a larger cluster.network.chunk");
+}
+
 Measured simulate(const Setup& setup, const plan::Plan& plan, const SimulateOptions& options) {
   STRETTO_ASSERT(options.warm_up < options.iterations, "warm-up {} of {}", options.warm_up, options.iterations);
+  check_size(setup, plan.layout);
   const training::Compiled compiled = training::compile(*setup.graph, setup.cluster, plan.layout, setup.training);
   const program::OrderTable order = training::compile_order(compiled, plan.layout, plan.order, 0);
   const bool random = is_random(setup, plan);
@@ -217,6 +239,8 @@ Measured simulate(const Setup& setup, const plan::Plan& plan, const SimulateOpti
       }
       m.steps.push_back(r.steps);
       m.means.push_back(analysis::mean(r.steps));
+      if (m.means.back() <= 0)
+        throw UserError("a step takes no time at all", "the op times, scaled by speed and noise, round to 0 ps");
       m.straggler_effect += r.straggler;
       add_use(m.resources, r.use);
       m.pull_waits += r.pulls;

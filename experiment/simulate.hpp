@@ -46,6 +46,9 @@ analysis::OpSums transfer_sums(const Setup& setup, const plan::Layout& layout, s
 // True if orders or noise are drawn, so that replications differ.
 bool is_random(const Setup& setup, const plan::Plan& plan);
 
+// UserError if a step of the layout has more than 20 million activities or chunks: more than memory and patience hold.
+void check_size(const Setup& setup, const plan::Layout& layout);
+
 Measured simulate(const Setup& setup, const plan::Plan& plan, const SimulateOptions& options);
 
 // The first measured step of replication 0, for a timeline.

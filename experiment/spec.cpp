@@ -237,6 +237,15 @@ std::vector<LocatedAxis> read_axes(Reader& reader, const Node& root) {
                    "for example [1, 2, 4]");
       continue;
     }
+    // A later axis is applied last: it may refine an earlier one (policies, then policies[0]), but not replace it.
+    const auto replaced = std::find_if(axes.begin(), axes.end(), [&](const LocatedAxis& other) {
+      return config::path_holds(entry.key, other.axis.path);
+    });
+    if (replaced != axes.end()) {
+      reader.error(entry.place, key, fmt::format("replaces '{}', which is varied too", replaced->axis.path),
+                   "vary one of them, or the outer one first");
+      continue;
+    }
     points *= entry.value.items.size();
     if (points > kMaxPoints) {
       reader.error(entry.place, key, fmt::format("more than {} points", kMaxPoints), "vary fewer fields or values");

@@ -9,8 +9,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <utility>
 
 namespace stretto::file {
@@ -161,7 +163,15 @@ void write_atomic(const std::string& path, std::string_view text) {
   struct stat info {};
   const bool exists = ::stat(path.c_str(), &info) == 0;
   if (exists && S_ISDIR(info.st_mode)) fail(path, "is a folder, cannot be written as a file");
-  if (exists && !S_ISREG(info.st_mode)) return write_directly(path, text);
+  // A link like /dev/stdout stays what it is, whatever it leads to; any other link is followed.
+  const bool special = path.starts_with("/dev/") || path.starts_with("/proc/");
+  if (exists && (special || !S_ISREG(info.st_mode))) return write_directly(path, text);
+  struct stat link {};
+  if (exists && ::lstat(path.c_str(), &link) == 0 && S_ISLNK(link.st_mode)) {
+    const std::unique_ptr<char, decltype(&std::free)> target(::realpath(path.c_str(), nullptr), &std::free);
+    if (!target) fail(path, "cannot be followed: " + reason(errno));
+    return write_atomic(target.get(), text);
+  }
   const std::size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   const std::string leaf = slash == std::string::npos ? path : path.substr(slash + 1);

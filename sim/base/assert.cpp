@@ -7,4 +7,8 @@ void raise_internal_error(const char* file, int line, const char* condition, std
   throw InternalError(fmt::format("{}:{}: internal error: {} is false: {}", file, line, condition, values));
 }
 
+void raise_out_of_range(std::string_view values) {
+  throw OutOfRange(fmt::format("{}: more than 106 days of simulated time, or than 8 EiB of data", values));
+}
+
 }  // namespace stretto

@@ -17,6 +17,15 @@ class InternalError : public std::logic_error {
   using std::logic_error::logic_error;
 };
 
+// A quantity outside 64 bits: more than 106 days of simulated time, or 8 EiB. Legal inputs can ask for it (a very slow
+// network, very many iterations), so app/ tells it as the user's to mend, exit code 2.
+class OutOfRange : public std::range_error {
+ public:
+  using std::range_error::range_error;
+};
+
+[[noreturn]] void raise_out_of_range(std::string_view values);
+
 [[noreturn]] void raise_internal_error(const char* file, int line, const char* condition, std::string_view values);
 
 }  // namespace stretto

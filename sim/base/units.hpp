@@ -3,8 +3,7 @@
 //
 // Only operations that make sense exist: time + duration, duration * count, bytes + bytes, bytes / bandwidth
 // (through transfer_duration). Bytes + duration does not compile (tests/lint/negative_compile).
-// Arithmetic is checked: a result outside int64 is our fault and raises InternalError.
-// int64 picoseconds reach 106 days.
+// Arithmetic is checked: a result outside int64 raises OutOfRange. int64 picoseconds reach 106 days.
 #pragma once
 
 #include <algorithm>
@@ -20,12 +19,14 @@ namespace stretto {
 namespace detail {
 inline std::int64_t checked_add(std::int64_t a, std::int64_t b) {
   std::int64_t r;
-  STRETTO_ASSERT(!__builtin_add_overflow(a, b, &r), "{} + {} overflows 64 bits", a, b);
+  if (__builtin_add_overflow(a, b, &r)) [[unlikely]]
+    raise_out_of_range(fmt::format("{} + {}", a, b));
   return r;
 }
 inline std::int64_t checked_mul(std::int64_t a, std::int64_t b) {
   std::int64_t r;
-  STRETTO_ASSERT(!__builtin_mul_overflow(a, b, &r), "{} * {} overflows 64 bits", a, b);
+  if (__builtin_mul_overflow(a, b, &r)) [[unlikely]]
+    raise_out_of_range(fmt::format("{} x {}", a, b));
   return r;
 }
 }  // namespace detail
@@ -41,7 +42,8 @@ class Duration {
   // Nearest picosecond; asserts that the value is finite and fits.
   static Duration seconds(double s) {
     const double v = s * 1e12;
-    STRETTO_ASSERT(std::abs(v) < 9.2e18, "{} s does not fit 64 bits of picoseconds", s);
+    if (!(std::abs(v) < 9.2e18)) [[unlikely]]
+      raise_out_of_range(fmt::format("{} s", s));
     return Duration(std::llround(v));
   }
   constexpr std::int64_t ps() const { return ps_; }
@@ -53,7 +55,8 @@ class Duration {
   // Nearest picosecond of a * f; f finite and >= 0.
   Duration scaled(double f) const {
     const double v = static_cast<double>(ps_) * f;
-    STRETTO_ASSERT(std::abs(v) < 9.2e18, "{} ps x {} does not fit 64 bits", ps_, f);
+    if (!(std::abs(v) < 9.2e18)) [[unlikely]]
+      raise_out_of_range(fmt::format("{} ps x {}", ps_, f));
     return f == 1.0 ? *this : Duration(std::llround(v));
   }
   Duration& operator+=(Duration b) { return *this = *this + b; }
@@ -115,7 +118,8 @@ class Bandwidth {
   Bandwidth scaled(double f) const {
     if (is_unlimited()) return *this;
     const double v = static_cast<double>(v_) * f;
-    STRETTO_ASSERT(v >= 0 && v < 9.2e18, "{} bit/s x {} does not fit 64 bits", v_, f);
+    if (!(v >= 0 && v < 9.2e18)) [[unlikely]]
+      raise_out_of_range(fmt::format("{} bit/s x {}", v_, f));
     return Bandwidth(std::max<std::int64_t>(1, std::llround(v)));
   }
 
@@ -133,8 +137,8 @@ inline Duration transfer_duration(Bytes bytes, Bandwidth rate) {
   const Wide work = static_cast<Wide>(bytes.count()) * 8'000'000'000'000ULL;
   const Wide r = static_cast<Wide>(rate.bits_per_second());
   const Wide ps = (work + r - 1) / r;
-  STRETTO_ASSERT(ps <= static_cast<Wide>(std::numeric_limits<std::int64_t>::max()),
-                 "{} bytes at {} bit/s take more than 106 days", bytes.count(), rate.bits_per_second());
+  if (ps > static_cast<Wide>(std::numeric_limits<std::int64_t>::max())) [[unlikely]]
+    raise_out_of_range(fmt::format("{} bytes at {} bit/s", bytes.count(), rate.bits_per_second()));
   return Duration::ps(static_cast<std::int64_t>(ps));
 }
 

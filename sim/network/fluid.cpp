@@ -270,7 +270,8 @@ void FluidNetwork::schedule(std::uint32_t l, Time now) {
     return;
   }
   const double wait = (link.frozen.top().key - link.clock) / link.committed_level;
-  STRETTO_ASSERT(wait < 9.2e18, "a flow on link {} needs {} ps", l, wait);
+  if (!(wait + static_cast<double>(link.since.ps()) < 9.2e18)) [[unlikely]]
+    raise_out_of_range(fmt::format("a flow on link {} that ends {} ps after {} ps", l, wait, link.since.ps()));
   const auto rounded = static_cast<std::int64_t>(std::floor(wait + (1 - kRoundUp)));
   const std::int64_t at = std::max(now.ps(), link.since.ps() + rounded);
   if (finish_place_[l] == kNone)

@@ -93,6 +93,18 @@ TEST_F(Files, FailuresNameTheFileAndTheReason) {
   EXPECT_EQ(read_raw(path("big"), 101).size(), 101U);
 }
 
+TEST_F(Files, WritesThroughALinkAndKeepsIt) {
+  const std::string folder = ::testing::TempDir() + "stretto_links";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  std::filesystem::create_symlink("target.txt", folder + "/link.txt");
+  write_atomic(folder + "/target.txt", "old");
+  write_atomic(folder + "/link.txt", "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder + "/link.txt"));
+  EXPECT_EQ(read(folder + "/target.txt"), "new");
+  std::filesystem::remove_all(folder);
+}
+
 TEST_F(Files, ReadsADeviceWithoutASize) { EXPECT_EQ(read("/dev/null"), ""); }
 
 TEST(Gzip, UnpacksOneMemberAndSeveral) {
