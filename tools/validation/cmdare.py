@@ -7,10 +7,10 @@ usage: tools/validation/cmdare.py [--stretto PROGRAM] FOLDER [-o TABLE.md]
 FOLDER holds speed_and_cluster_size.csv (global steps per second of asynchronous clusters of 1 to 8 workers, by GPU,
 servers and model) and single_worker_speed_vs_model.csv (one worker: steps per second by GPU and model).
 
-Fitted, on two models with one server and P100 workers, all numbers of workers: the server's time per message and per byte
-(sending and receiving alike, on one thread), and the compute time of each of the two models. Compute times of the others
-come from their single-worker rows, given the two costs. Tensors of a model are taken to be equal: the data give their
-number and sum. Networks are unlimited. The measured rate of a run is steps over time after its first quarter.
+Fitted, on two models with one server and P100 workers, all numbers of workers: the server's time per message and per
+byte (sending and receiving alike, on one thread), and the compute time of each of the two models. Compute times of the
+others come from their single-worker rows, given the two costs. Tensors of a model are taken to be equal: the data give
+their number and sum. Networks are unlimited. The measured rate of a run is steps over time after its first quarter.
 """
 import argparse
 import collections
@@ -171,16 +171,21 @@ def summary(rows):
 
 def report(costs, fitted, rows):
     lines = ['# Asynchronous TensorFlow clusters in a cloud, fitted and predicted', '',
-             'Made by `tools/validation/cmdare.py FOLDER -o results/validation/cmdare.md`, from the tables of CM-DARE (Li, '
+             'Made by `tools/validation/cmdare.py FOLDER -o results/validation/cmdare.md`, from the tables '
+             'of CM-DARE (Li, '
              'Walls and Guo, ICDCS 2020).',
-             f'Fitted on {" and ".join(FITTED)} with one server and P100 workers: {costs[0] * 1e6:.0f} us per message and '
+             f'Fitted on {" and ".join(FITTED)} with one server and P100 workers: {costs[0] * 1e6:.0f} us '
+             f'per message and '
              f'{costs[1] * 1e9:.3f} ns per byte on the one thread of a server, each way; compute '
              + ' and '.join(f'{1e3 * t:.1f} ms' for t in fitted.values()) + '. Compute of the others is from their '
              'single-worker rows.',
-             'Which variables lay on which of two servers is not in the data: equal tensors dealt in turn are assumed, so '
-             'that two servers halve every load. The measured shake_shake models gain little from a second server, which '
+             'Which variables lay on which of two servers is not in the data: equal tensors dealt in turn '
+             'are assumed, so '
+             'that two servers halve every load. The measured shake_shake models gain little from a second '
+             'server, which '
              'an even split does not give; what held them back cannot be told from these figures.', '',
-             '| | GPU | servers | model | workers | measured steps/s | stretto | error |', '|---|---|---|---|---|---|---|---|']
+             '| | GPU | servers | model | workers | measured steps/s | stretto | error |',
+             '|---|---|---|---|---|---|---|---|']
     for *cells, measured, predicted in rows:
         lines.append(f'| {" | ".join(map(str, cells))} | {measured:.2f} | {predicted:.2f} | '
                      f'{100 * (predicted / measured - 1):+.1f} % |')
