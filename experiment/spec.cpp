@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "experiment/spec_fields.hpp"
+#include "experiment/spec_rows.hpp"
 
 namespace stretto::experiment {
 
@@ -18,19 +19,6 @@ using config::Node;
 using config::Reader;
 
 constexpr std::string_view kWorkloadSuffix = ".workload.json";
-
-// The place of the field, or that of the nearest section around it that the tree has.
-config::Place place_of(const Node& root, std::string path) {
-  while (!path.empty()) {
-    if (const config::Entry* entry = config::find_entry(root, path)) {
-      const bool value = entry->value.is_scalar() || entry->value.is_sequence();
-      return value ? entry->value.place : entry->place;
-    }
-    const std::size_t dot = path.rfind('.');
-    path.resize(dot == std::string::npos ? 0 : dot);
-  }
-  return root.place;
-}
 
 // True where no finding is about one of the fields, so that a rule between them says something new.
 bool clean(Reader& reader, const std::vector<std::string>& keys) {

@@ -1,32 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of sharing modes, hosts of servers and the less common kinds of noise, and the rules between them.
+// The rows of sharing modes and hosts of servers, and the rules between them.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "experiment/spec_fields.hpp"
+#include "experiment/spec_rows.hpp"
 
 namespace stretto::experiment {
 
 namespace {
 
-using config::Field;
 using config::Node;
 using config::Reader;
-using Rows = std::vector<Field<Spec>>;
 
 constexpr std::int64_t kMaxPasses = 1024;
 constexpr std::int64_t kMaxStaleness = 1'000'000;
 
 const std::vector<std::string> kModes = {"sync", "async", "ssp", "backup", "local"};
-
-// Written only where `shown` says so.
-void only(Rows& rows, std::function<bool(const Spec&)> shown) {
-  rows.back().write = [write = rows.back().write, shown = std::move(shown)](const Spec& s) {
-    return shown(s) ? write(s) : std::string();
-  };
-}
 
 bool is(const Spec& s, Synchronization mode) { return s.training.synchronization == mode; }
 
@@ -34,7 +25,7 @@ bool is(const Spec& s, Synchronization mode) { return s.training.synchronization
 template <class Access>
 void add_count(Rows& rows, const std::string& path, std::int64_t low, std::int64_t high, std::string help,
                Access access) {
-  Field<Spec> field;
+  config::Field<Spec> field;
   field.record = {path, "integer", fmt::format("{} to {}", low, high), "", std::move(help), ""};
   field.read = [=](Reader& reader, const Node& node, const std::string& key, Spec& s) {
     if (const auto value = reader.read_integer(node, key, low, high)) access(s) = static_cast<std::uint32_t>(*value);
@@ -44,15 +35,6 @@ void add_count(Rows& rows, const std::string& path, std::int64_t low, std::int64
     return value ? std::to_string(*value) : std::string();
   };
   rows.push_back(std::move(field));
-}
-
-config::Place place_of(const Node& root, std::string path) {
-  for (;;) {
-    if (const config::Entry* entry = config::find_entry(root, path)) return entry->value.place;
-    const std::size_t dot = path.rfind('.');
-    if (dot == std::string::npos) return root.place;
-    path.resize(dot);
-  }
 }
 
 void check_training(Reader& reader, const Node& root, const Spec& s) {
@@ -105,7 +87,7 @@ void check_hosts(Reader& reader, const Node& root, const Spec& s) {
 
 }  // namespace
 
-void add_training_fields(std::vector<Field<Spec>>& rows) {
+void add_training_fields(Rows& rows) {
   rows.push_back(config::choice<Spec>(
       "training.synchronization", kModes, "sync",
       "sync: all workers' gradients make one update; async: each makes its own; ssp: async with bounded lead; backup: "
@@ -138,7 +120,7 @@ void add_training_fields(std::vector<Field<Spec>>& rows) {
   only(rows, [](const Spec& s) { return s.training.optimizer != Optimizer::Sgd; });
 }
 
-void add_server_host_fields(std::vector<Field<Spec>>& rows) {
+void add_server_host_fields(Rows& rows) {
   rows.push_back(config::bandwidth<Spec>(
       "cluster.servers.aggregate_rate", "unlimited", "bytes of gradients that one thread adds to the others per time",
       [](auto& s) -> auto& { return s.cluster.servers.aggregate_rate; }));
@@ -157,32 +139,7 @@ void add_server_host_fields(std::vector<Field<Spec>>& rows) {
   only(rows, [](const Spec& s) { return s.cluster.servers.cores != 0; });
 }
 
-void add_noise_fields(std::vector<Field<Spec>>& rows) {
-  rows.push_back(config::choice<Spec>(
-      "noise.distribution", {"lognormal", "gamma"}, "lognormal", "of the noise of op times",
-      [](auto& s) -> auto& { return s.noise.distribution; }));
-  only(rows, [](const Spec& s) { return s.noise.distribution != NoiseLaw::Lognormal; });
-  const auto straggles = [](const Spec& s) { return s.noise.stragglers != StragglersSpec(); };
-  rows.push_back(config::number<Spec>(
-      "noise.stragglers.slowdown", false, {1, 1000, false, "1 to 1000"}, "1",
-      "each worker is slow and normal in turn; ops that it starts while slow take so many times as long",
-      [](auto& s) -> auto& { return s.noise.stragglers.slowdown; }));
-  only(rows, straggles);
-  rows.push_back(config::duration<Spec>(
-      "noise.stragglers.mean_on", "0 us", "mean time that a worker is slow",
-      [](auto& s) -> auto& { return s.noise.stragglers.mean_on; }));
-  only(rows, straggles);
-  rows.push_back(config::duration<Spec>(
-      "noise.stragglers.mean_off", "0 us", "mean time that a worker is normal",
-      [](auto& s) -> auto& { return s.noise.stragglers.mean_off; }));
-  only(rows, straggles);
-  rows.push_back(config::choice<Spec>(
-      "noise.stragglers.times", {"exponential", "fixed"}, "exponential", "how those times are spread",
-      [](auto& s) -> auto& { return s.noise.stragglers.times; }));
-  only(rows, straggles);
-}
-
-void add_loopback_field(std::vector<Field<Spec>>& rows) {
+void add_loopback_field(Rows& rows) {
   rows.push_back(config::bandwidth<Spec>(
       "cluster.network.loopback", "unlimited", "what a host carries between a worker and servers on it, both ways",
       [](auto& s) -> auto& { return s.cluster.network.loopback; }));

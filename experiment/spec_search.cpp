@@ -4,25 +4,16 @@
 
 #include <utility>
 
-#include "experiment/spec_fields.hpp"
+#include "experiment/spec_rows.hpp"
 
 namespace stretto::experiment {
 
 namespace {
 
-using config::Field;
 using config::Node;
 using config::Reader;
 
 constexpr std::size_t kMaxValues = 64;
-
-Field<Spec> row(std::string path, std::string type, std::string range, std::string fallback, std::string help,
-                std::function<void(Reader&, const Node&, const std::string&, Spec&)> read,
-                std::function<std::string(const Spec&)> write) {
-  return {{std::move(path), std::move(type), std::move(range), std::move(fallback), std::move(help), ""},
-          std::move(read),
-          std::move(write)};
-}
 
 // The items of a list of at most kMaxValues; a single value is a list of one.
 template <class F>
@@ -68,32 +59,32 @@ std::string write_sizes(const SizesSpec& sizes) {
 
 }  // namespace
 
-void add_search_fields(std::vector<Field<Spec>>& rows) {
-  rows.push_back(row(
+void add_search_fields(Rows& rows) {
+  rows.push_back(custom(
       "search.order", "boolean", "", "", "`stretto search` may change the order; true if left out",
       [](Reader& reader, const Node& node, const std::string& key, Spec& s) {
         if (const auto value = reader.read_bool(node, key)) s.search.order = *value;
       },
       [](const Spec& s) { return s.search.order ? "" : "false"; }));
-  rows.push_back(row(
+  rows.push_back(custom(
       "search.partition", "sizes", "a list, or {min, max}", "", "largest slice: the sizes to try, or a range",
       [](Reader& reader, const Node& node, const std::string& key, Spec& s) {
         read_sizes(reader, node, key, s.search.partition);
       },
       [](const Spec& s) { return write_sizes(s.search.partition); }));
-  rows.push_back(row(
+  rows.push_back(custom(
       "search.credit", "sizes", "a list, or {min, max}", "", "bytes of credit to try, or a range",
       [](Reader& reader, const Node& node, const std::string& key, Spec& s) {
         read_sizes(reader, node, key, s.search.credit);
       },
       [](const Spec& s) { return write_sizes(s.search.credit); }));
-  rows.push_back(row(
+  rows.push_back(custom(
       "search.placement", "boolean", "", "", "`stretto search` may move variables between servers; false if left out",
       [](Reader& reader, const Node& node, const std::string& key, Spec& s) {
         if (const auto value = reader.read_bool(node, key)) s.search.placement = *value;
       },
       [](const Spec& s) { return s.search.placement ? "true" : ""; }));
-  rows.push_back(row(
+  rows.push_back(custom(
       "search.servers", "list", "1 to 1024 each", "", "numbers of servers to try besides cluster.servers.count",
       [](Reader& reader, const Node& node, const std::string& key, Spec& s) {
         s.search.servers.clear();
@@ -107,7 +98,7 @@ void add_search_fields(std::vector<Field<Spec>>& rows) {
         for (const std::uint32_t n : s.search.servers) out += (out.empty() ? "" : ", ") + std::to_string(n);
         return out.empty() ? "" : "[" + out + "]";
       }));
-  rows.push_back(row(
+  rows.push_back(custom(
       "search.methods", "list", "names", "", "methods to use after the portfolio; all if left out",
       [](Reader& reader, const Node& node, const std::string& key, Spec& s) {
         s.search.methods.clear();

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the files spec_*.cpp share, private to the specification: each holds the rows of one section of the format.
+// A new section is one file pair like spec_search, its function below and one line in spec_fields.cpp.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "config/fields.hpp"
+#include "experiment/spec.hpp"
+
+namespace stretto::experiment {
+
+using Rows = std::vector<config::Field<Spec>>;
+
+inline constexpr std::int64_t kMaxServers = 1024;
+inline constexpr std::int64_t kMaxWorkers = 4096;
+inline constexpr double kMaxRatio = 1e6;
+
+// Rows of the sections, in the order of the reference.
+void add_workload_fields(Rows& rows);
+void add_cluster_fields(Rows& rows);
+void add_server_host_fields(Rows& rows);
+void add_loopback_field(Rows& rows);
+void add_placement_field(Rows& rows);
+void add_training_fields(Rows& rows);
+void add_policies_field(Rows& rows);
+void add_noise_fields(Rows& rows);
+void add_search_fields(Rows& rows);
+
+// Rules between fields of the sharing modes.
+void check_modes(config::Reader& reader, const config::Node& root, const Spec& s);
+
+// A field with a form of its own.
+config::Field<Spec> custom(std::string path, std::string type, std::string range, std::string fallback,
+                           std::string help,
+                           std::function<void(config::Reader&, const config::Node&, const std::string&, Spec&)> read,
+                           std::function<std::string(const Spec&)> write);
+
+// The last row is written only where `shown` says so.
+void only(Rows& rows, std::function<bool(const Spec&)> shown);
+
+// One mapping of a list: calls `read` with each entry of a known name; others are findings.
+void read_item(config::Reader& reader, const config::Node& node, const std::string& key,
+               const std::vector<std::string>& names,
+               const std::function<void(const config::Entry&, const std::string& path)>& read);
+
+// A list: calls `read` with each item and its path.
+void read_list(config::Reader& reader, const config::Node& node, const std::string& key, const char* example,
+               const std::function<void(const config::Node&, const std::string&)>& read);
+
+// The place of the field, or that of the nearest section around it that the tree has.
+config::Place place_of(const config::Node& root, std::string path);
+
+}  // namespace stretto::experiment
