@@ -8,6 +8,7 @@
 
 #include "app/commands.hpp"
 #include "app/file_part.hpp"
+#include "app/join.hpp"
 #include "app/output.hpp"
 #include "app/shipped.hpp"
 #include "experiment/manifest.hpp"
@@ -19,6 +20,7 @@
 #include "io/file/file.hpp"
 #include "io/file/sha256.hpp"
 #include "report/json.hpp"
+#include "report/table.hpp"
 #include "report/text.hpp"
 #include "sim/base/diagnostic.hpp"
 #include "sim/base/version.hpp"
@@ -41,6 +43,32 @@ class FileNames {
  private:
   std::vector<std::string> names_;
 };
+
+// The critical path as one more process of the trace.
+std::vector<io::Span> path_spans(const experiment::Timeline& t) {
+  const Time origin = io::trace_origin(t.step.records);
+  std::vector<io::Span> spans;
+  for (const analysis::PathLink& link : t.step.path.links) {
+    if (link.from < origin) continue;
+    io::Span span{"critical path", "critical path", {}, Time() + (link.from - origin), Time() + (link.to - origin), {}};
+    span.name = training::describe(t.step.compiled, *t.setup.graph, t.plan.layout, program::ActivityId(link.activity));
+    for (std::size_t k = 0; k < analysis::kPathKinds; ++k)
+      if (link.parts[k] > Duration())
+        span.args.emplace_back(fmt::format("{}, us", analysis::path_words(static_cast<analysis::PathKind>(k))),
+                               fmt::format("{:.6f}", link.parts[k].seconds() * 1e6));
+    spans.push_back(std::move(span));
+  }
+  return spans;
+}
+
+std::string trace_of(const experiment::Timeline& t) {
+  const graph::Graph& graph = *t.setup.graph;
+  std::vector<io::Span> spans = io::step_spans(graph, t.setup.cluster, t.plan.layout, t.step.compiled, t.step.records);
+  for (const std::vector<io::Span>& more :
+       {io::server_spans(graph, t.setup.cluster, t.plan.layout, t.step.compiled, t.step.records), path_spans(t)})
+    spans.insert(spans.end(), more.begin(), more.end());
+  return io::write_chrome_trace(spans);
+}
 
 // An order file names whole parameters.
 bool has_order_file(const plan::Plan& plan) {
@@ -65,25 +93,43 @@ std::string steps_csv(const experiment::Experiment& experiment, const experiment
   return io::write_steps_csv(series, experiment.points.front().spec.runs.warm_up);
 }
 
-void write_files(const RunOptions& options, const experiment::Experiment& experiment,
-                 const experiment::RunOutput& output, const std::string& json) {
+// Files in `folder` that look like those of a run and are not among `written`, sorted.
+std::vector<std::string> left_over(const std::string& folder, const std::vector<std::string>& written) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (auto at = std::filesystem::directory_iterator(folder, error);
+       !error && at != std::filesystem::directory_iterator(); at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    const bool ours = (name.starts_with("trace_") && name.ends_with(".json")) ||
+                      (name.starts_with("schedule_") && name.ends_with(".json")) ||
+                      (name.starts_with("order_") && name.ends_with(".txt"));
+    if (ours && std::find(written.begin(), written.end(), name) == written.end()) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// Names of the files that it wrote.
+std::vector<std::string> write_files(const RunOptions& options, const experiment::Experiment& experiment,
+                                     const experiment::RunOutput& output, const std::string& json) {
   namespace fs = std::filesystem;
   std::error_code error;
   fs::create_directories(options.out, error);
   if (error) throw UserError(fmt::format("cannot make the directory '{}': {}", options.out, error.message()));
-  const auto path = [&](const std::string& name) { return (fs::path(options.out) / name).string(); };
+  std::vector<std::string> written;
+  const auto write = [&](const std::string& name, const std::string& text) {
+    file::write_atomic((fs::path(options.out) / name).string(), text);
+    written.push_back(name);
+  };
   FileNames names;
   for (const experiment::Timeline& t : output.timelines) {
     const std::string part = file_part(t.policy);
     const graph::Graph& graph = *t.setup.graph;
-    file::write_atomic(path(names.unique("trace_" + part, ".json")),
-                       io::write_step_trace(graph, t.setup.cluster, t.plan.layout, t.step.compiled, t.step.records));
-    file::write_atomic(path(names.unique("schedule_" + part, ".json")),
-                       io::write_schedule(graph, schedule_of(t, output.result)));
+    write(names.unique("trace_" + part, ".json"), trace_of(t));
+    write(names.unique("schedule_" + part, ".json"), io::write_schedule(graph, schedule_of(t, output.result)));
     if (!has_order_file(t.plan)) continue;
     try {
-      file::write_atomic(path(names.unique("order_" + part, ".txt")),
-                         io::write_tictac_order(graph, t.plan.layout, t.plan.order));
+      write(names.unique("order_" + part, ".txt"), io::write_tictac_order(graph, t.plan.layout, t.plan.order));
     } catch (const UserError& refused) {
       for (Diagnostic d : refused.diagnostics()) {
         d.severity = Severity::Warning;
@@ -91,8 +137,8 @@ void write_files(const RunOptions& options, const experiment::Experiment& experi
       }
     }
   }
-  file::write_atomic(path("steps.csv"), steps_csv(experiment, output));
-  file::write_atomic(path("result.json"), json);
+  write("steps.csv", steps_csv(experiment, output));
+  write("result.json", json);
   experiment::Manifest manifest;
   manifest.version = version();
   manifest.commit = commit();
@@ -101,7 +147,16 @@ void write_files(const RunOptions& options, const experiment::Experiment& experi
   manifest.configuration = experiment::effective_yaml(experiment);
   manifest.inputs = experiment::hash_inputs(output.input_files);
   manifest.result_sha256 = file::sha256_hex(json);
-  file::write_atomic(path("manifest.json"), experiment::write_manifest(manifest));
+  write("manifest.json", experiment::write_manifest(manifest));
+  const std::vector<std::string> left = left_over(options.out, written);
+  if (left.empty()) return written;
+  Diagnostic d;
+  d.severity = Severity::Warning;
+  d.message = fmt::format("'{}' also holds {} of another run: {}", options.out,
+                          left.size() == 1 ? "a file" : fmt::format("{} files", left.size()), join(left));
+  d.hint = "remove them, or write to a new directory";
+  print_error(render(d));
+  return written;
 }
 
 }  // namespace
@@ -124,8 +179,12 @@ int run_command(const RunOptions& options) {
     output = experiment::run(experiment, run_options, std::ref(progress));
   }
   const std::string json = report::json(output.result);
-  if (!options.out.empty()) write_files(options, experiment, output, json);
-  print(options.format == "json" ? json : report::text(output.result));
+  std::string note;
+  if (!options.out.empty()) {
+    const std::vector<std::string> written = write_files(options, experiment, output, json);
+    note = '\n' + report::wrap(escape_control(fmt::format("Wrote to {}: {}.", options.out, join(written))), 100, 2);
+  }
+  print(options.format == "json" ? json : report::text(output.result) + note);
   const auto& results = output.result.results;
   const bool stuck = std::any_of(results.begin(), results.end(),
                                  [](const analysis::PolicyResult& r) { return r.deadlock.has_value(); });

@@ -61,6 +61,15 @@ struct SearchOptions {
   bool quiet = false;
 };
 
+struct AttributeOptions {
+  std::string file;
+  std::vector<std::string> set;
+  std::string seed;
+  std::vector<std::string> policies;  // empty: the first one of the experiment
+  std::string format = "text";
+  bool quiet = false;
+};
+
 struct ListOptions {
   std::string what;  // policies, placements, topologies, fields, workloads, formats
 };
@@ -91,6 +100,7 @@ int init_command(const InitOptions& options);
 int show_command(const ShowOptions& options);
 int search_command(const SearchOptions& options);
 int validate_command(const ValidateOptions& options);
+int attribute_command(const AttributeOptions& options);
 int list_command(const ListOptions& options);
 int reproduce_command(const ReproduceOptions& options);
 

@@ -42,6 +42,7 @@ struct Settings {
   InitOptions init;
   ShowOptions show;
   SearchOptions search;
+  AttributeOptions attribute;
   ListOptions list;
   ReproduceOptions reproduce;
   ValidateOptions validate;
@@ -87,6 +88,13 @@ constexpr const char* kSearchFooter = R"(Examples:
   stretto search what_if.yaml --budget 100000 --resume search.json
 The section `search` of the experiment says what may change; docs/search.md says how it is searched. The same budget
 and seed give the same plan on any machine. Ctrl-C ends the search and keeps the best plan so far.)";
+
+constexpr const char* kAttributeFooter = R"(Examples:
+  stretto attribute what_if.yaml
+  stretto attribute what_if.yaml --policy tac --format json
+Every cause (transfer order, link contention, server contention, slow workers, noise) is idealised in every combination;
+its share is what it costs on average, so that all shares and what is left sum to the step. docs/attribution.md says
+what exactly is idealised.)";
 
 constexpr const char* kValidateFooter = R"(Examples:
   stretto validate cluster.yaml
@@ -185,6 +193,23 @@ std::vector<Command> add_commands(CLI::App& root, Settings& s) {
       ->type_name("FORMAT")
       ->capture_default_str();
   search->add_flag("--quiet", s.search.quiet, "Show no progress");
+
+  CLI::App* attribute =
+      command("attribute", "Say which causes take how much of a step, and show its critical path", kAttributeFooter,
+              "FILE", s.attribute.file, "Experiment (YAML)", [&s] { return attribute_command(s.attribute); });
+  add_set(attribute, s.attribute.set);
+  attribute
+      ->add_option("--policy", s.attribute.policies,
+                   "Policy of the experiment to look at; may be given again (default: its first)")
+      ->type_name("NAME")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  attribute->add_option("--seed", s.attribute.seed, "Seed of everything random, in place of runs.seed")->type_name("N");
+  attribute->add_option("--format", s.attribute.format, "What to print: text or json")
+      ->type_name("FORMAT")
+      ->capture_default_str();
+  attribute->add_flag("--quiet", s.attribute.quiet, "Show no progress");
 
   CLI::App* validate =
       command("validate", "Measure an experiment on a real TensorFlow cluster and compare", kValidateFooter, "FILE",

@@ -30,19 +30,6 @@ std::vector<PolicySpec> with_baselines(const std::vector<PolicySpec>& asked) {
   return policies;
 }
 
-std::string label(const PolicySpec& policy) {
-  if (policy.options.empty()) return policy.name;
-  std::string text = policy.name + "(";
-  for (std::size_t i = 0; i < policy.options.size(); ++i)
-    text += fmt::format("{}{}={}", i == 0 ? "" : ", ", policy.options[i].key, policy.options[i].text);
-  return text + ")";
-}
-
-SimulateOptions simulate_options(const RunsSpec& runs) {
-  return {runs.iterations, runs.warm_up, runs.min_replications, runs.max_replications,
-          runs.precision,  runs.seed,    available_threads()};
-}
-
 // One value per replication of `like`; a plan without randomness is the same in each.
 std::vector<double> paired(const std::vector<double>& means, std::size_t n) {
   return means.size() == 1 ? std::vector<double>(n, means[0]) : means;
@@ -323,6 +310,19 @@ class Runner {
 };
 
 }  // namespace
+
+std::string label(const PolicySpec& policy) {
+  if (policy.options.empty()) return policy.name;
+  std::string text = policy.name + "(";
+  for (std::size_t i = 0; i < policy.options.size(); ++i)
+    text += fmt::format("{}{}={}", i == 0 ? "" : ", ", policy.options[i].key, policy.options[i].text);
+  return text + ")";
+}
+
+SimulateOptions simulate_options(const RunsSpec& runs) {
+  return {runs.iterations, runs.warm_up, runs.min_replications, runs.max_replications,
+          runs.precision,  runs.seed,    available_threads()};
+}
 
 RunOutput run(const Experiment& experiment, const RunOptions& options, const Progress& progress) {
   STRETTO_ASSERT(!experiment.points.empty(), "experiment of {} points", experiment.points.size());

@@ -273,6 +273,45 @@ Measured simulate(const Setup& setup, const plan::Plan& plan, const SimulateOpti
   return m;
 }
 
+Replay replay(const Setup& setup, const plan::Plan& plan, const training::Compiled& compiled,
+              const SimulateOptions& options, std::uint32_t replication) {
+  const program::OrderTable order =
+      training::compile_order(compiled, plan.layout, plan.order, stream_of(options, replication));
+  const program::Variation variation = variation_of(setup, compiled, options, replication);
+  program::Simulation sim(compiled.program, order, iterations_to_run(compiled, options), &variation);
+  if (run_steps(compiled, sim, options.warm_up) != program::Status::Reached ||
+      run_steps(compiled, sim, options.iterations) != program::Status::Reached)
+    return {0, training::explain_deadlock(compiled, *setup.graph, plan.layout, sim)};
+  return {analysis::mean(step_times(compiled, sim, options)), std::nullopt};
+}
+
+analysis::CriticalPath step_path(const Setup& setup, const plan::Plan& plan, const training::Compiled& compiled,
+                                 const SimulateOptions& options) {
+  const program::OrderTable order = training::compile_order(compiled, plan.layout, plan.order, stream_of(options, 0));
+  const program::Variation variation = variation_of(setup, compiled, options, 0);
+  program::Simulation sim(compiled.program, order, iterations_to_run(compiled, options), &variation);
+  // What is under way when the step begins must have been seen from its start, or from before the step.
+  sim.run_until(std::max(options.warm_up, 1U) - 1);
+  const Time seen = sim.now();
+  record::Recorder recorder;
+  sim.observe(&recorder);
+  const bool reached = sim.run_until(options.warm_up + 1) == program::Status::Reached;
+  STRETTO_ASSERT(reached, "no step {}", options.warm_up);
+  const std::size_t markers = compiled.barrier ? 1 : compiled.workers;
+  const auto begin = [&](std::size_t m) {
+    return options.warm_up == 0 ? Time() : sim.marker_times(m)[options.warm_up - 1];
+  };
+  // Not a worker that was a step ahead by then. The last to do the step before cannot have been.
+  std::size_t last = markers;
+  for (std::size_t m = 0; m < markers; ++m)
+    if (begin(m) >= seen &&
+        (last == markers || sim.marker_times(m)[options.warm_up] > sim.marker_times(last)[options.warm_up]))
+      last = m;
+  STRETTO_ASSERT(last < markers, "no worker begins step {} after {} ps", options.warm_up, seen.ps());
+  return analysis::critical_path(compiled, order, recorder.records(), compiled.program.markers[last], options.warm_up,
+                                 begin(last));
+}
+
 StepRecords record_step(const Setup& setup, const plan::Plan& plan, const SimulateOptions& options) {
   StepRecords result;
   result.compiled = training::compile(*setup.graph, setup.cluster, plan.layout, setup.training);
@@ -284,6 +323,7 @@ StepRecords record_step(const Setup& setup, const plan::Plan& plan, const Simula
   sim.observe(&recorder);
   run_steps(result.compiled, sim, options.iterations);
   result.records = recorder.records();
+  result.path = step_path(setup, plan, result.compiled, options);
   return result;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/critical_path.hpp"
 #include "analysis/metrics.hpp"
 #include "analysis/result.hpp"
 #include "experiment/setup.hpp"
@@ -51,10 +52,24 @@ void check_size(const Setup& setup, const plan::Layout& layout);
 
 Measured simulate(const Setup& setup, const plan::Plan& plan, const SimulateOptions& options);
 
+// One replication of a plan on a program that the caller has compiled for the setup and may have changed.
+struct Replay {
+  double mean_step = 0;  // s; equal to that replication's in Measured if the program is the setup's own
+  std::optional<std::string> deadlock;
+};
+Replay replay(const Setup& setup, const plan::Plan& plan, const training::Compiled& compiled,
+              const SimulateOptions& options, std::uint32_t replication);
+
+// Critical path of the first measured step of replication 0: to the barrier, or without one to the end of the step of
+// the worker that is last to do it. The plan does not end in a deadlock.
+analysis::CriticalPath step_path(const Setup& setup, const plan::Plan& plan, const training::Compiled& compiled,
+                                 const SimulateOptions& options);
+
 // The first measured step of replication 0, for a timeline.
 struct StepRecords {
   training::Compiled compiled;
   std::vector<program::ActivityRecord> records;
+  analysis::CriticalPath path;
 };
 StepRecords record_step(const Setup& setup, const plan::Plan& plan, const SimulateOptions& options);
 

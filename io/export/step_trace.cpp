@@ -10,17 +10,36 @@ namespace stretto::io {
 
 namespace {
 std::string microseconds(Duration d) { return fmt::format("{:.6f}", d.seconds() * 1e6); }
+
+std::string variable(const graph::Graph& graph, const plan::Layout& layout, const plan::Transfer& t) {
+  const std::string& name = graph.parameters[t.parameter.index()].name;
+  const bool cut = layout.first[t.parameter.index() + 1] - layout.first[t.parameter.index()] > 1;
+  return t.slice > 0 || cut ? fmt::format("{} slice {}", name, t.slice) : name;
+}
+
+void sort(std::vector<Span>& spans) {
+  std::stable_sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) {
+    return std::tie(a.process, a.track, a.start) < std::tie(b.process, b.track, b.start);
+  });
+}
+
 }  // namespace
+
+Time trace_origin(const std::vector<program::ActivityRecord>& records) {
+  Time origin = Time::never();
+  for (const auto& r : records) origin = std::min(origin, r.ready);
+  return origin;
+}
 
 std::vector<Span> step_spans(const graph::Graph& graph, const cluster::Cluster& cluster, const plan::Layout& layout,
                              const training::Compiled& compiled, const std::vector<program::ActivityRecord>& records) {
-  Time origin = Time::never();
-  for (const auto& r : records) origin = std::min(origin, r.ready);
+  const Time origin = trace_origin(records);
   std::vector<Span> spans;
   for (const auto& r : records) {
     const training::Label& label = compiled.labels[r.activity];
     const bool message = label.role == training::Role::Pull || label.role == training::Role::Push;
-    if (!message && label.role != training::Role::Op && label.role != training::Role::Update) continue;
+    const bool sum = label.role == training::Role::Sum;
+    if (!message && label.role != training::Role::Op && label.role != training::Role::Update && !sum) continue;
     Span span;
     span.start = Time() + (r.begin - origin);
     span.end = Time() + (r.arrived - origin);
@@ -32,9 +51,7 @@ std::vector<Span> step_spans(const graph::Graph& graph, const cluster::Cluster& 
       span.args.emplace_back("waited for the device, us", microseconds(r.begin - r.ready));
     } else {
       const plan::Transfer& t = layout.transfers[label.item];
-      span.name = graph.parameters[t.parameter.index()].name;
-      if (t.slice > 0 || layout.first[t.parameter.index() + 1] - layout.first[t.parameter.index()] > 1)
-        span.name += fmt::format(" slice {}", t.slice);
+      span.name = variable(graph, layout, t);
       span.args.emplace_back("bytes", std::to_string(t.bytes.count()));
       if (message) {
         span.track =
@@ -45,21 +62,41 @@ std::vector<Span> step_spans(const graph::Graph& graph, const cluster::Cluster& 
         span.args.emplace_back("receiver service, us", microseconds(r.end - r.arrived));
       } else {
         span.process = cluster.servers[t.server].name;
-        span.track = "updates";
+        span.track = sum ? "sums" : "updates";
         span.end = Time() + (r.end - origin);
       }
     }
     spans.push_back(std::move(span));
   }
-  std::stable_sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) {
-    return std::tie(a.process, a.track, a.start) < std::tie(b.process, b.track, b.start);
-  });
+  sort(spans);
   return spans;
 }
 
-std::string write_step_trace(const graph::Graph& graph, const cluster::Cluster& cluster, const plan::Layout& layout,
-                             const training::Compiled& compiled, const std::vector<program::ActivityRecord>& records) {
-  return write_chrome_trace(step_spans(graph, cluster, layout, compiled, records));
+std::vector<Span> server_spans(const graph::Graph& graph, const cluster::Cluster& cluster, const plan::Layout& layout,
+                               const training::Compiled& compiled,
+                               const std::vector<program::ActivityRecord>& records) {
+  const Time origin = trace_origin(records);
+  std::vector<Span> spans;
+  for (const auto& r : records) {
+    const training::Label& label = compiled.labels[r.activity];
+    const bool pull = label.role == training::Role::Pull;
+    if (!pull && label.role != training::Role::Push) continue;
+    const plan::Transfer& t = layout.transfers[label.item];
+    const std::string name = variable(graph, layout, t) + (pull ? " to " : " of ") + cluster.workers[label.worker].name;
+    const auto add = [&](const char* track, Time from, Time to) {
+      spans.push_back(
+          {cluster.servers[t.server].name, track, name, Time() + (from - origin), Time() + (to - origin), {}});
+    };
+    add(pull ? "NIC up" : "NIC down", r.begin, r.arrived);
+    const channel::Channel& c = compiled.program.channels[compiled.program.activities[r.activity].where];
+    const channel::Service& service = pull ? c.send : c.receive;
+    if (service.pool == channel::kNoPool) continue;
+    // The service is the end of its stage, its queue the begin.
+    const Time end = pull ? r.on_wire : r.end;
+    add("messages", Time() + (end - Time() - service.of(t.bytes.count())), end);
+  }
+  sort(spans);
+  return spans;
 }
 
 }  // namespace stretto::io

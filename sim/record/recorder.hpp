@@ -9,6 +9,16 @@
 
 namespace stretto::record {
 
+// Keeps every record, in the order in which the activities ended.
+class Recorder : public program::Observer {
+ public:
+  void on_end(const program::ActivityRecord& record) override { records_.push_back(record); }
+  const std::vector<program::ActivityRecord>& records() const { return records_; }
+
+ private:
+  std::vector<program::ActivityRecord> records_;
+};
+
 // Keeps the records of one iteration, in the order in which the activities ended.
 class IterationRecorder : public program::Observer {
  public:

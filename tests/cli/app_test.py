@@ -64,7 +64,8 @@ class App(unittest.TestCase):
     def test_version_and_help(self):
         self.assertRegex(self.good('--version'), r'^stretto \d+\.\d+\.\d+ \(commit \S+\)\n$')
         commands = re.findall(r'^  (\w+)  ', self.good('--help').split('Subcommands:')[1], re.MULTILINE)
-        self.assertEqual(commands, ['run', 'import', 'init', 'show', 'search', 'validate', 'list', 'reproduce'])
+        self.assertEqual(commands, ['run', 'import', 'init', 'show', 'search', 'attribute', 'validate', 'list',
+                                    'reproduce'])
         for command in commands:
             self.assertIn('Examples:\n  stretto ', self.good(command, '--help'), command)
 
@@ -118,6 +119,60 @@ class App(unittest.TestCase):
                         *entry['pull_waits_s']]:
                 self.assertIn(f'`{key}`', page)
             self.assertGreaterEqual(entry['step_time_s']['mean'], entry['lower_bound_s'] * (1 - 1e-9))
+
+    def test_attribute_sums_to_the_step_with_documented_keys(self):
+        def keys(value):
+            if isinstance(value, dict):
+                for key, inner in value.items():
+                    yield key
+                    yield from keys(inner)
+            elif isinstance(value, list):
+                for inner in value:
+                    yield from keys(inner)
+
+        words = ('attribute', self.file, '--policy', 'random', '--policy', 'tac', '--set', 'noise.compute_cv=0.1')
+        text = self.good(*words, '--format', 'json')
+        self.assertEqual(text, self.good(*words, '--format', 'json'))
+        result = json.loads(text)
+        self.assertEqual((result['format'], result['version'], result['seed']), ('stretto-attribution', 1, 5))
+        self.assertEqual([(r['policy'], r['vary']['cluster.servers.count']) for r in result['results']],
+                         [(p, n) for n in ('1', '2') for p in ('random', 'tac')])
+        page = (SOURCE / 'docs/reference/attribution.md').read_text()
+        for key in set(keys(result)) - {'cluster.servers.count'}:
+            self.assertIn(f'`{key}`', page)
+        ran = json.loads(self.good('run', self.file, '--format', 'json', '--set', 'noise.compute_cv=0.1'))
+        steps = {(r['policy'], r['vary']['cluster.servers.count']): r['step_time_s']['mean'] for r in ran['results']}
+        for r in result['results']:
+            self.assertEqual(r['step_s']['mean'], steps[r['policy'], r['vary']['cluster.servers.count']])
+            self.assertAlmostEqual(sum(c['share']['mean'] for c in r['causes']) + r['left']['share']['mean'], 1)
+            for path in (r['critical_path'], r['left_path']):
+                self.assertAlmostEqual(sum(path['kinds_s'].values()), path['step_s'])
+                self.assertAlmostEqual(path['links'][-1]['to_s'], path['step_s'])
+        shown = self.good(*words)
+        self.assertIn('the whole step', shown)
+        self.assertLessEqual(max(map(len, shown.splitlines())), 100)
+
+    def test_attribute_refuses(self):
+        self.assertIn("no policy 'tca'\n  hint: did you mean 'tac'?",
+                      self.refused('attribute', self.file, '--policy', 'tca'))
+        self.assertIn("unknown format 'xml'", self.refused('attribute', self.file, '--format', 'xml'))
+        self.assertIn('FILE is missing', self.refused('attribute'))
+
+    def test_out_says_what_it_wrote_and_what_is_old(self):
+        text = self.good('run', self.file, '--out', 'out')
+        self.assertIn('\nWrote to out: trace_random.json, ', text)
+        again = self.stretto('run', self.file, '--out', 'out', '--set', 'policies=[fifo]')
+        self.assertEqual(again.returncode, 0)
+        self.assertIn("warning: 'out' also holds 3 files of another run: order_tac.txt, schedule_tac.json, "
+                      'trace_tac.json\n  hint: remove them', again.stderr)
+
+    def test_the_trace_shows_servers_and_the_critical_path(self):
+        self.good('run', self.file, '--out', 'out')
+        events = json.loads((self.top / 'out/trace_tac.json').read_text())['traceEvents']
+        names = {(e['name'], e['args']['name']) for e in events if e['ph'] == 'M' and 'name' in e['args']}
+        for name in (('process_name', 'server 0'), ('thread_name', 'NIC up'), ('thread_name', 'NIC down'),
+                     ('process_name', 'critical path')):
+            self.assertIn(name, names)
 
     def test_one_seed_gives_equal_bytes_another_does_not(self):
         first = self.good('run', self.file, '--format', 'json')
