@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same experiment with causes of a long step taken away (causes: analysis/attribution.hpp). An idealisation makes no
-// op, link or thread slower, and what it takes away is:
+// The same experiment with causes of a long step taken away (causes: analysis/attribution.hpp). No op, link or thread
+// becomes slower by an idealisation; what it takes away is:
 //   order         nothing here: another order is a plan (experiment/attribution.hpp)
 //   links         every connection (one direction of a worker with a server process) has each link of its route for
 //                 itself; its messages still go as `streams` says. A host's NIC slower than the median of its fleet and
