@@ -194,13 +194,14 @@ std::vector<PolicySpec> asked(const Spec& spec, const std::vector<std::string>& 
   return found;
 }
 
-analysis::AttributedPolicy attribute_policy(const Setup& setup, const Point& point, const PolicySpec& policy) {
+analysis::AttributedPolicy attribute_policy(const Setup& setup, const Point& point, const PolicySpec& policy,
+                                            const std::function<void()>& tick) {
   const SimulateOptions options = simulate_options(point.spec.runs);
   const std::vector<plan::Plan> orders = orders_for(setup, point.spec, policy);
   analysis::AttributedPolicy result;
   result.policy = label(policy);
   result.vary = point.vary;
-  const Replays replays = replay_causes(setup, orders, options);
+  const Replays replays = replay_causes(setup, orders, options, tick);
   if (replays.deadlock) {
     result.deadlock = replays.deadlock;
     return result;
@@ -215,7 +216,8 @@ analysis::AttributedPolicy attribute_policy(const Setup& setup, const Point& poi
 
 }  // namespace
 
-Replays replay_causes(const Setup& setup, const std::vector<plan::Plan>& orders, const SimulateOptions& options) {
+Replays replay_causes(const Setup& setup, const std::vector<plan::Plan>& orders, const SimulateOptions& options,
+                      const std::function<void()>& tick) {
   Replays out;
   const Measured base = simulate(setup, orders.front(), options);
   if (base.deadlock) {
@@ -228,8 +230,11 @@ Replays replay_causes(const Setup& setup, const std::vector<plan::Plan>& orders,
       std::any_of(orders.begin(), orders.end(), [&](const plan::Plan& p) { return is_random(setup, p); });
   const auto replications =
       std::max(static_cast<std::uint32_t>(base.means.size()), drawn ? std::max(options.min_replications, 1U) : 1U);
-  for (CauseSet causes = 0; causes <= analysis::kAllCauses && !out.deadlock; ++causes)
-    if ((causes & ~kProgramCauses) == 0) ProgramReplays(setup, orders, options, replications, causes).run(out);
+  for (CauseSet causes = 0; causes <= analysis::kAllCauses && !out.deadlock; ++causes) {
+    if ((causes & ~kProgramCauses) != 0) continue;
+    if (tick) tick();
+    ProgramReplays(setup, orders, options, replications, causes).run(out);
+  }
   return out;
 }
 
@@ -244,8 +249,12 @@ analysis::AttributionResult attribute(const Experiment& experiment, const std::v
   for (const Point& point : experiment.points) {
     const Setup setup = make_setup(point.spec, workloads);
     for (const PolicySpec& policy : asked(point.spec, policies)) {
-      if (progress) progress(result.results.size(), total, label(policy));
-      result.results.push_back(attribute_policy(setup, point, policy));
+      const std::size_t before = result.results.size() * kTicks;
+      std::size_t ticks = 0;
+      const auto tick = [&] {
+        if (progress) progress(before + ticks++, total * kTicks, label(policy));
+      };
+      result.results.push_back(attribute_policy(setup, point, policy, tick));
     }
   }
   return result;

@@ -11,6 +11,8 @@
 // this is for simulated steps only.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,7 +38,10 @@ struct Replays {
   std::size_t best_order_left = 0;  // in the set of all causes
 };
 
-// `orders`: plans of one layout, the first is the one that is asked about.
-Replays replay_causes(const Setup& setup, const std::vector<plan::Plan>& orders, const SimulateOptions& options);
+// `orders`: plans of one layout, the first is the one that is asked about. `tick` is called kTicks times on the way, from
+// the caller's thread.
+inline constexpr std::size_t kTicks = 8;
+Replays replay_causes(const Setup& setup, const std::vector<plan::Plan>& orders, const SimulateOptions& options,
+                      const std::function<void()>& tick = {});
 
 }  // namespace stretto::experiment

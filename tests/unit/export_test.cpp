@@ -5,6 +5,7 @@
 #include <set>
 
 #include "io/export/chrome_trace.hpp"
+#include "io/export/step_trace.hpp"
 #include "io/export/tictac.hpp"
 #include "io/json/reader.hpp"
 #include "sim/base/assert.hpp"
@@ -46,6 +47,40 @@ TEST(ChromeTrace, EmptyTraceIsValid) {
 
 TEST(ChromeTrace, SpanThatEndsBeforeItStartsIsOurFault) {
   EXPECT_THROW(write_chrome_trace({span("p", "t", "n", 2, 1)}), InternalError);
+}
+
+// Server and NIC bars of one pull, from its record: 4 us of sending service after 1 us in its queue, then the wire.
+TEST(StepTrace, ServersShowServicesAndTheirNics) {
+  graph::Graph g;
+  g.parameters.push_back({"v", Bytes(10), true, {}});
+  g.ops.push_back({"f", graph::Phase::Forward, Duration::us(3), {}, {graph::ParameterId(0)}});
+  cluster::Cluster c;
+  c.workers.resize(1);
+  c.servers.resize(1);
+  c.workers[0].name = "worker 0";
+  c.servers[0].name = "server 0";
+  c.servers[0].send.per_message = Duration::us(4);
+  const plan::Layout layout{1, {{graph::ParameterId(0), 0, Bytes(10), 0}}, {0, 1}};
+  training::Options options;
+  options.mode = training::Mode::Inference;
+  const training::Compiled compiled = training::compile(g, c, layout, options);
+  const auto us = [](std::int64_t v) { return Time::ps(v * 1'000'000); };
+  program::ActivityRecord r;
+  r.activity = compiled.pull[0].index();
+  r.ready = r.handed = us(100);
+  r.on_wire = us(105);
+  r.begin = us(107);
+  r.arrived = r.end = us(109);
+  const std::vector<Span> spans = server_spans(g, c, layout, compiled, {r});
+  ASSERT_EQ(spans.size(), 2U);
+  EXPECT_EQ(spans[0].track, "NIC up");
+  EXPECT_EQ(spans[0].name, "v to worker 0");
+  EXPECT_EQ(spans[0].process, "server 0");
+  EXPECT_EQ(spans[0].start, us(7));
+  EXPECT_EQ(spans[0].end, us(9));
+  EXPECT_EQ(spans[1].track, "messages");
+  EXPECT_EQ(spans[1].start, us(1));
+  EXPECT_EQ(spans[1].end, us(5));
 }
 
 struct Event {
