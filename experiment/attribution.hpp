@@ -38,7 +38,7 @@ struct Replays {
   std::size_t best_order_left = 0;  // in the set of all causes
 };
 
-// `orders`: plans of one layout, the first is the one that is asked about. `tick` is called kTicks times on the way, from
+// `orders`: plans of one layout, the first is the one that is asked about. `tick` is called kTicks times on the way, on
 // the caller's thread.
 inline constexpr std::size_t kTicks = 8;
 Replays replay_causes(const Setup& setup, const std::vector<plan::Plan>& orders, const SimulateOptions& options,

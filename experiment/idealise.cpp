@@ -58,7 +58,8 @@ void part_links(program::StepProgram& program) {
 
 training::VariationSpec idealise(const training::VariationSpec& variation, CauseSet causes) {
   training::VariationSpec v = variation;
-  // Every field belongs to a cause: this stops compiling when there is one more.
+  // Every field belongs to a cause: this stops compiling when there is one more. What the set-up derives from it
+  // elsewhere (training options) must go with it in idealise(Setup).
   auto& [cv, law, stragglers, slow_workers, nics] = v;
   if (holds(causes, Cause::Noise)) {
     cv = 0;
