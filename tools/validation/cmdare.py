@@ -2,15 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fits the cost of a TensorFlow parameter server on asynchronous clusters and predicts others of them.
 
-usage: tools/validation/cmdare.py [--stretto PROGRAM] FOLDER [-o TABLE.md]
+usage: tools/validation/cmdare.py [--stretto PROGRAM] [--fitted TABLE.md] [--workers N...] FOLDER [-o TABLE.md]
 
 FOLDER holds speed_and_cluster_size.csv (global steps per second of asynchronous clusters of 1 to 8 workers, by GPU,
 servers and model) and single_worker_speed_vs_model.csv (one worker: steps per second by GPU and model).
 
-Fitted, on two models with one server and P100 workers, all numbers of workers: the server's time per message and per
-byte (sending and receiving alike, on one thread), and the compute time of each of the two models. Compute times of the
-others come from their single-worker rows, given the two costs. Tensors of a model are taken to be equal: the data give
-their number and sum. Networks are unlimited. The measured rate of a run is steps over time after its first quarter.
+Fitted, on the models with the fewest and the most bytes, with one server and P100 workers, all numbers of workers: the
+server's time per message and per byte (sending and receiving alike, on one thread), the variation of a worker's compute
+from step to step, and the compute time of each of the two models. Compute times of the others come from their
+single-worker rows, given the costs. Networks are unlimited. The measured rate of a run is steps over time after its
+first quarter. What is sent, and from which server, is that of cmdare_models.py. --fitted takes what was fitted from a
+table made before; --workers predicts these numbers of workers only.
 """
 import argparse
 import collections
@@ -18,16 +20,37 @@ import csv
 import json
 import math
 import pathlib
+import re
+import sys
 import tempfile
+import typing
 
+import cmdare_models
 import common
 
-# Parameters and tensors of each model, from the data's description.
-MODELS = {'resnet15': (693_818, 50), 'resnet32': (1_857_722, 104), 'shake_shake_small': (2_926_986, 216),
-          'shake_shake_big': (26_204_362, 216)}
+MODELS = cmdare_models.MODELS
 SINGLE = {'resnet15': 'Res15', 'resnet32': 'Res32', 'shake_shake_small': 'shakesmall', 'shake_shake_big': 'shakebig'}
 FITTED = ('resnet15', 'shake_shake_big')
 WORKERS = range(1, 9)
+
+NOTE = [
+    '# Asynchronous TensorFlow clusters in a cloud, fitted and predicted', '',
+    'Made by `tools/validation/cmdare.py FOLDER -o results/validation/cmdare.md`, from the tables of CM-DARE (Li,'
+    ' Walls and Guo, ICDCS 2020).',
+    'Fitted on the models with the fewest and the most bytes, resnet15 and shake_shake_big, with one server and '
+    'P100 workers: time per message and per byte on the one thread of a server, each way; the variation of each '
+    'of the two ops of a step; compute of the two models. Compute of the others is from their single-worker rows.',
+    'Variables, their servers and the messages of a step are read from the sources of Tensor2Tensor '
+    '(`tools/validation/cmdare_models.py`): the numbers and sums of trainable variables that follow are those of '
+    'the table, exactly. TensorFlow deals variables in turn; a layer of shake-shake creates 6, so that with two '
+    'servers all its kernels lie on the same one and the second server halves the messages, not the bytes. A '
+    'layer of resnet creates 5, so that its kernels alternate.',
+    'A worker computes between its last pull and its first push: its transfers and its compute do not overlap. The '
+    'time per message is that of all a server does for one, and takes in what is not modelled: the threads of its '
+    'four virtual CPUs, the session of each step and the update.',
+    'One worker with one server was measured in both tables: the two figures differ by up to 17 % (resnet15 on P100). '
+    'Not explained: one worker of resnet32 gains less from the second server than the half of its server time; the '
+    'fitted run of 7 workers of shake_shake_big jumps between two rates.']
 
 
 def measured_rates(folder):
@@ -55,113 +78,147 @@ def single_rates(folder):
             for gpu in ('k80', 'p100') for model, name in SINGLE.items()}
 
 
-def workload(model):
-    """A chain of equal layers that computes for one second, a third of it forward."""
-    parameters, n = MODELS[model]
-    ops = [{'name': f'f{i}', 'phase': 'forward', 'time_ps': 10**12 // (3 * n), 'inputs': [f'f{i - 1}'] if i else [],
-            'reads': [f'v{i}']} for i in range(n)]
-    ops += [{'name': f'b{i}', 'phase': 'backward', 'time_ps': 2 * 10**12 // (3 * n),
-             'inputs': [f'b{i + 1}' if i + 1 < n else f'f{n - 1}'], 'reads': []} for i in reversed(range(n))]
-    return {'format': 'stretto-workload', 'version': 1, 'name': model, 'source': 'number and sum of tensors',
-            'batch': 1, 'ops': ops,
-            'parameters': [{'name': f'v{i}', 'bytes': 4 * parameters // n, 'trainable': True, 'gradient': f'b{i}'}
-                           for i in range(n)]}
+class Fit(typing.NamedTuple):
+    per_message: float  # s
+    per_byte: float  # s
+    variation: float  # coefficient of variation of each of a step's two ops
+    compute: dict  # model -> s
 
 
 class Predictor:
-    """Steps per second by stretto, for costs (seconds per message, seconds per byte)."""
+    """Steps per second by stretto."""
 
     def __init__(self, program, folder):
-        self.program, self.folder, self.runs = program, folder, 0
+        self.program, self.folder = program, folder
         for model in MODELS:
-            (folder / f'{model}.workload.json').write_text(json.dumps(workload(model)), encoding='utf-8')
+            (folder / f'{model}.workload.json').write_text(json.dumps(cmdare_models.workload(model)), encoding='utf-8')
 
-    def rates(self, model, servers, compute, costs, workers):
-        """{workers: steps per second}."""
-        cost = f'{{per_message: {costs[0] * 1e9:.0f} ns, per_byte: {costs[1] * 1e12:.3f} ps/B}}'
-        counts = list(workers)
+    def rate(self, fit, model, servers, compute, workers):
+        """Mean over about 320 steps of a worker; without variation, over 2."""
+        cost = f'{{per_message: {fit.per_message * 1e9:.0f} ns, per_byte: {fit.per_byte * 1e12:.3f} ps/B}}'
+        steps = max(30, 320 // workers) if fit.variation else 2
         (self.folder / 'case.yaml').write_text(f"""stretto: 1
 workload: {{file: {model}.workload.json}}
 cluster:
-  workers: {{count: 1, device: {{speed: {1 / compute!r}}}}}
-  servers: {{count: {servers}, threads: 1, send: {cost}, receive: {cost}}}
+  workers: {{count: {workers}, device: {{speed: {1 / compute!r}}}}}
+  servers:
+    count: {servers}
+    threads: 1
+    send: {cost}
+    receive: {cost}
+    placement: {{by_name: {json.dumps(cmdare_models.placement(model, servers))}}}
 training: {{synchronization: async}}
-policies: [fifo]
-runs: {{iterations: 16, warm_up: 6, replications: 1, seed: 1}}
-vary: {{cluster.workers.count: {counts}}}
+policies: [random]
+noise: {{compute_cv: {fit.variation!r}}}
+runs: {{iterations: {steps + 8}, warm_up: 8, replications: 1, seed: 1}}
 """, encoding='utf-8')
-        self.runs += 1
-        rows = [r for r in common.run_json(self.program, 'case.yaml', self.folder) if r['policy'] == 'random']
-        return {w: r['samples_per_s'] for w, r in zip(counts, rows, strict=True)}
+        rows = common.run_json(self.program, 'case.yaml', self.folder)
+        return next(row['samples_per_s'] for row in rows if row['policy'] == 'random')
 
-    def compute(self, model, costs, rate):
-        """Compute time at which one worker with one server has the given rate."""
-        compute = 1 / rate
-        for _ in range(6):
-            compute = max(compute + 1 / rate - 1 / self.rates(model, 1, compute, costs, [1])[1], 1e-4)
-        return compute
+    def rates(self, fit, model, servers, compute, numbers=WORKERS):
+        return {w: self.rate(fit, model, servers, compute, w) for w in numbers}
+
+    def compute(self, fit, model, rate):
+        """Compute time at which one worker with one server has the given rate: what its transfers leave."""
+        alone = self.rate(fit._replace(variation=0), model, 1, 1.0, 1)
+        return max(1 / rate - (1 / alone - 1), 1e-4)
 
 
-def minimise(f, start, step, evaluations):
-    """Nelder and Mead's simplex."""
-    points = [(f(start), start)]
-    for i in range(len(start)):
-        x = list(start)
-        x[i] += step
-        points.append((f(x), x))
-    for _ in range(evaluations):
-        points.sort()
-        worst = points[-1]
-        centre = [sum(p[1][i] for p in points[:-1]) / len(start) for i in range(len(start))]
+def solve(a, b):
+    """The x of a x = b, by elimination."""
+    rows = [[*row, value] for row, value in zip(a, b, strict=True)]
+    for i, row in enumerate(rows):
+        pivot = max(range(i, len(rows)), key=lambda r, i=i: abs(rows[r][i]))
+        rows[i], rows[pivot] = rows[pivot], row
+        rows = [r if k == i else [v - r[i] / rows[i][i] * p for v, p in zip(r, rows[i], strict=True)]
+                for k, r in enumerate(rows)]
+    return [row[-1] / row[i] for i, row in enumerate(rows)]
 
-        def along(t, centre=centre, worst=worst):
-            x = [c + t * (c - w) for c, w in zip(centre, worst[1], strict=True)]
-            return f(x), x
-        new = along(1)
-        if new < points[0]:
-            new = min(new, along(2))
-        elif new >= points[-2]:
-            new = along(-0.5)
-        if new < worst:
-            points[-1] = new
+
+def least_squares(f, x, rounds=8, step=0.05):
+    """The x at which the sum of f(x)^2 is least: Levenberg and Marquardt's damped steps, of at most 0.4 in each."""
+    at, damping = f(x), 1e-3
+    for _ in range(rounds):
+        slopes = [[(b - a) / step for a, b in zip(at, f([v + step * (i == j) for i, v in enumerate(x)]), strict=True)]
+                  for j in range(len(x))]
+        for _ in range(3):
+            normal = [[sum(p * q for p, q in zip(a, b, strict=True)) * (1 + damping * (i == j))
+                       for j, b in enumerate(slopes)] for i, a in enumerate(slopes)]
+            move = solve(normal, [-sum(p * q for p, q in zip(a, at, strict=True)) for a in slopes])
+            new = [v + max(-0.4, min(0.4, m)) for v, m in zip(x, move, strict=True)]
+            there = f(new)
+            if sum(v * v for v in there) < sum(v * v for v in at):
+                x, at, damping = new, there, damping / 3
+                break
+            damping = max(10 * damping, 0.01)
         else:
-            best = points[0][1]
-            points = [points[0]] + [(f(x), x) for x in
-                                    ([(a + b) / 2 for a, b in zip(p[1], best, strict=True)] for p in points[1:])]
-    return min(points)
+            break
+    return x
 
 
-def fit(predictor, rates):
-    """Costs and compute times, by least squares of the logarithms of rates."""
-    def loss(x):
-        total = 0
-        for i, model in enumerate(FITTED):
-            predicted = predictor.rates(model, 1, math.exp(x[2 + i]), (math.exp(x[0]), math.exp(x[1])), WORKERS)
-            total += sum(math.log(predicted[w] / rates['p100', 1, model][w])**2 for w in WORKERS)
-        return total
-    start = [math.log(v) for v in (1e-4, 6e-10, 0.03, 0.4)]
-    _, x = minimise(loss, start, 0.2, 60)
-    return (math.exp(x[0]), math.exp(x[1])), dict(zip(FITTED, map(math.exp, x[2:]), strict=True))
+def fit_costs(predictor, rates, single):
+    """The fit by least squares of the logarithms of rates."""
+    start = Fit(30e-6, 0.6e-9, 0.3, {})
+    start = start._replace(compute={m: predictor.compute(start, m, single['p100', m]) for m in FITTED})
+
+    def fit_at(x):
+        *costs, first, second = map(math.exp, x)
+        return Fit(*costs, dict(zip(FITTED, (first, second), strict=True)))
+
+    known = {}
+
+    def residuals(x):
+        fit, out = fit_at(x), []
+        for model in FITTED:
+            key = (model, *fit[:3], fit.compute[model])
+            if key not in known:
+                known[key] = predictor.rates(fit, model, 1, fit.compute[model])
+            out += [math.log(known[key][w] / rates['p100', 1, model][w]) for w in WORKERS]
+        return out
+    return fit_at(least_squares(residuals, [math.log(v) for v in (*start[:3], *start.compute.values())]))
+
+
+FIT_LINE = re.compile(r'Fitted: ([0-9.]+) us per message, ([0-9.]+) ns per byte, variation ([0-9.]+), '
+                      r'compute ([0-9.]+) ms and ([0-9.]+) ms\.')
+
+
+def fit_line(fit):
+    return (f'Fitted: {fit.per_message * 1e6:.3f} us per message, {fit.per_byte * 1e9:.4f} ns per byte, '
+            f'variation {fit.variation:.4f}, compute '
+            + ' and '.join(f'{1e3 * fit.compute[m]:.3f} ms' for m in FITTED) + '.')
+
+
+def read_fit(text):
+    """The fit as its line says it, rounded."""
+    found = FIT_LINE.search(text)
+    if not found:
+        sys.exit('the table tells of no fit')
+    message, byte, variation, *compute = map(float, found.groups())
+    return Fit(message * 1e-6, byte * 1e-9, variation, dict(zip(FITTED, (t * 1e-3 for t in compute), strict=True)))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('folder', type=pathlib.Path)
     parser.add_argument('--stretto', type=pathlib.Path, default=common.ROOT / 'build/app/stretto')
+    parser.add_argument('--fitted', type=pathlib.Path)
+    parser.add_argument('--workers', type=int, nargs='+', default=WORKERS)
     parser.add_argument('-o', '--output')
     args = parser.parse_args()
     rates, single = measured_rates(args.folder), single_rates(args.folder)
     with tempfile.TemporaryDirectory() as folder:
         predictor = Predictor(args.stretto.resolve(), pathlib.Path(folder))
-        costs, fitted = fit(predictor, rates)
+        said = args.fitted.read_text(encoding='utf-8') if args.fitted else fit_line(fit_costs(predictor, rates, single))
+        fit = read_fit(said)
         rows = []
         for gpu, servers, model in sorted(rates):
-            own = gpu == 'p100' and model in fitted
-            compute = fitted[model] if own else predictor.compute(model, costs, single[gpu, model])
-            predicted = predictor.rates(model, servers, compute, costs, WORKERS)
+            own = gpu == 'p100' and model in FITTED
+            compute = fit.compute[model] if own else predictor.compute(fit, model, single[gpu, model])
+            predicted = predictor.rates(fit, model, servers, compute, args.workers)
             role = 'fitted' if own and servers == 1 else 'predicted'
-            rows += [(role, gpu, servers, model, w, rates[gpu, servers, model][w], predicted[w]) for w in WORKERS]
-    common.finish(report(costs, fitted, rows), args.output)
+            rows += [(role, gpu, servers, model, w, rates[gpu, servers, model][w], predicted[w])
+                     for w in args.workers]
+    common.finish(report(fit, rows), args.output)
 
 
 def summary(rows):
@@ -169,33 +226,19 @@ def summary(rows):
     return f'{len(rows)} cells: mean error {100 * sum(errors) / len(errors):.1f} %, worst {100 * max(errors):.1f} %'
 
 
-def report(costs, fitted, rows):
-    lines = ['# Asynchronous TensorFlow clusters in a cloud, fitted and predicted', '',
-             'Made by `tools/validation/cmdare.py FOLDER -o results/validation/cmdare.md`, from the tables '
-             'of CM-DARE (Li, '
-             'Walls and Guo, ICDCS 2020).',
-             f'Fitted on {" and ".join(FITTED)} with one server and P100 workers: {costs[0] * 1e6:.0f} us '
-             f'per message and '
-             f'{costs[1] * 1e9:.3f} ns per byte on the one thread of a server, each way; compute '
-             + ' and '.join(f'{1e3 * t:.1f} ms' for t in fitted.values()) + '. Compute of the others is from their '
-             'single-worker rows.',
-             'Which variables lay on which of two servers is not in the data: equal tensors dealt in turn '
-             'are assumed, so '
-             'that two servers halve every load. The measured shake_shake models gain little from a second '
-             'server, which '
-             'an even split does not give; what held them back cannot be told from these figures.', '',
-             '| | GPU | servers | model | workers | measured steps/s | stretto | error |',
-             '|---|---|---|---|---|---|---|---|']
-    for *cells, measured, predicted in rows:
-        lines.append(f'| {" | ".join(map(str, cells))} | {measured:.2f} | {predicted:.2f} | '
-                     f'{100 * (predicted / measured - 1):+.1f} % |')
-    lines.append('')
+def report(fit, rows):
     groups = collections.defaultdict(list)
     for row in rows:
         groups[row[:3]].append(row)
-    for (role, gpu, servers), group in sorted(groups.items()):
-        lines.append(f'- {role}, {gpu}, {servers} server{"s" if servers > 1 else ""}: {summary(group)}.')
-    lines.append(f'- all predicted: {summary([r for r in rows if r[0] == "predicted"])}.')
+    lines = [*NOTE, '', fit_line(fit), '',
+             f'- all predicted: {summary([r for r in rows if r[0] == "predicted"])}.']
+    lines += [f'- {role}, {gpu}, {servers} server{"s" if servers > 1 else ""}: {summary(group)}.'
+              for (role, gpu, servers), group in sorted(groups.items())]
+    lines += ['', '| | GPU | servers | model | workers | measured steps/s | stretto | error |',
+              '|---|---|---|---|---|---|---|---|']
+    for *cells, measured, predicted in rows:
+        lines.append(f'| {" | ".join(map(str, cells))} | {measured:.2f} | {predicted:.2f} | '
+                     f'{100 * (predicted / measured - 1):+.1f} % |')
     return '\n'.join(lines) + '\n'
 
 
