@@ -10,6 +10,7 @@
 #include "app/commands.hpp"
 #include "app/output.hpp"
 #include "app/shipped.hpp"
+#include "experiment/comparison.hpp"
 #include "experiment/setup.hpp"
 #include "experiment/simulate.hpp"
 #include "io/file/file.hpp"
@@ -61,13 +62,6 @@ class TemporaryFolder {
   fs::path path_;
 };
 
-std::string label(const experiment::PolicySpec& policy) {
-  std::string text = policy.name;
-  for (std::size_t i = 0; i < policy.options.size(); ++i)
-    text += fmt::format("{}{}={}", i == 0 ? "(" : ", ", policy.options[i].key, policy.options[i].text);
-  return policy.options.empty() ? text : text + ")";
-}
-
 struct Prediction {
   experiment::Setup setup;
   experiment::SimulateOptions options;
@@ -78,14 +72,11 @@ struct Prediction {
 Prediction predict(const experiment::Spec& spec, std::uint32_t window, bool quiet) {
   experiment::Workloads workloads;
   const experiment::RunsSpec& runs = spec.runs;
-  Prediction p{experiment::make_setup(spec, workloads),
-               {runs.iterations, runs.warm_up, runs.min_replications, runs.max_replications, runs.precision, runs.seed,
-                available_threads()},
-               {},
-               {}};
+  Prediction p{
+      experiment::make_setup(spec, workloads), experiment::simulate_options(runs, available_threads()), {}, {}};
   ProgressLine progress(quiet);
   for (const experiment::PolicySpec& policy : spec.policies) {
-    const std::string name = label(policy);
+    const std::string name = experiment::label(policy);
     const auto taken = [&](const validation::NamedPlan& plan) { return plan.name == name; };
     if (std::any_of(p.plans.begin(), p.plans.end(), taken))
       throw UserError(fmt::format("policy {} is there twice", name));

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analysis/statistics.hpp"
+#include "experiment/comparison.hpp"
 #include "experiment/idealise.hpp"
 #include "experiment/order_options.hpp"
 #include "schedulers/policies/registry.hpp"
@@ -196,7 +197,7 @@ std::vector<PolicySpec> asked(const Spec& spec, const std::vector<std::string>& 
 
 analysis::AttributedPolicy attribute_policy(const Setup& setup, const Point& point, const PolicySpec& policy,
                                             const std::function<void()>& tick) {
-  const SimulateOptions options = simulate_options(point.spec.runs);
+  const SimulateOptions options = simulate_options(point.spec.runs, available_threads());
   const std::vector<plan::Plan> orders = orders_for(setup, point.spec, policy);
   analysis::AttributedPolicy result;
   result.policy = label(policy);

@@ -139,7 +139,7 @@ class EngineEvaluator : public search::Evaluator {
     const auto n = static_cast<std::int64_t>(shared_->variations.size());
     std::int64_t total = 0;
     for (std::int64_t r = 0; r < n; ++r) {
-      ranks_.set_stream(stream_key(shared_->options.seed, fmt::format("orders/replication {}", r)));
+      ranks_.set_stream(order_stream(shared_->options.seed, static_cast<std::uint32_t>(r)));
       work_.reset(ranks_.table(), runs(), &shared_->variations[static_cast<std::size_t>(r)]);
       // What the others leave to this one in a mean that may not exceed the limit, rounded.
       const std::int64_t all = times(stop_above, n);
@@ -276,8 +276,8 @@ std::unique_ptr<search::Evaluator> make_engine_evaluator(const Setup& setup, con
     shared->iterations = options.iterations;
   }
   for (std::uint32_t r = 0; r < std::max(1U, options.replications); ++r)
-    shared->variations.push_back(training::compile_variation(
-        shared->compiled, setup.variation, stream_key(options.seed, fmt::format("noise/replication {}", r))));
+    shared->variations.push_back(
+        training::compile_variation(shared->compiled, setup.variation, noise_stream(options.seed, r)));
   return std::make_unique<EngineEvaluator>(std::move(shared));
 }
 

@@ -11,6 +11,7 @@
 #include "analysis/verdict.hpp"
 #include "config/units_text.hpp"
 #include "experiment/bounds.hpp"
+#include "experiment/comparison.hpp"
 #include "experiment/what_if.hpp"
 #include "sim/base/parallel.hpp"
 
@@ -20,32 +21,9 @@ namespace {
 
 using analysis::PolicyResult;
 
-std::vector<PolicySpec> with_baselines(const std::vector<PolicySpec>& asked) {
-  std::vector<PolicySpec> policies;
-  for (const char* name : {"random", "fifo"})
-    if (std::none_of(asked.begin(), asked.end(),
-                     [&](const PolicySpec& p) { return p.name == name && p.options.empty(); }))
-      policies.push_back({name, {}, {}});
-  policies.insert(policies.end(), asked.begin(), asked.end());
-  return policies;
-}
-
-// One value per replication of `like`; a plan without randomness is the same in each.
-std::vector<double> paired(const std::vector<double>& means, std::size_t n) {
-  return means.size() == 1 ? std::vector<double>(n, means[0]) : means;
-}
-
 analysis::Gain gain(const Measured& baseline, const Measured& measured) {
   if (baseline.deadlock) return {std::nullopt, "the baseline ends in a deadlock"};
-  // Replications are paired by number as far as both have them.
-  std::size_t n = std::max(baseline.means.size(), measured.means.size());
-  if (baseline.means.size() > 1 && measured.means.size() > 1)
-    n = std::min(baseline.means.size(), measured.means.size());
-  std::vector<double> a = paired(baseline.means, n);
-  std::vector<double> b = paired(measured.means, n);
-  a.resize(n);
-  b.resize(n);
-  return {analysis::paired_gain(a, b), ""};
+  return {paired_gain(baseline.means, measured.means), ""};
 }
 
 std::vector<analysis::ServerLoad> server_loads(const Setup& setup, const plan::Layout& layout) {
@@ -174,7 +152,7 @@ class Runner {
       out_.result.setup = describe(point.spec, setup);
       out_.result.assumptions = assumptions(setup);
     }
-    const SimulateOptions options = simulate_options(point.spec.runs);
+    const SimulateOptions options = simulate_options(point.spec.runs, available_threads());
     const std::vector<PolicySpec> policies = with_baselines(point.spec.policies);
     std::vector<plan::Plan> plans;
     for (const PolicySpec& policy : policies) plans.push_back(make_plan(setup, policy, options.seed));
@@ -310,19 +288,6 @@ class Runner {
 };
 
 }  // namespace
-
-std::string label(const PolicySpec& policy) {
-  if (policy.options.empty()) return policy.name;
-  std::string text = policy.name + "(";
-  for (std::size_t i = 0; i < policy.options.size(); ++i)
-    text += fmt::format("{}{}={}", i == 0 ? "" : ", ", policy.options[i].key, policy.options[i].text);
-  return text + ")";
-}
-
-SimulateOptions simulate_options(const RunsSpec& runs) {
-  return {runs.iterations, runs.warm_up, runs.min_replications, runs.max_replications,
-          runs.precision,  runs.seed,    available_threads()};
-}
 
 RunOutput run(const Experiment& experiment, const RunOptions& options, const Progress& progress) {
   STRETTO_ASSERT(!experiment.points.empty(), "experiment of {} points", experiment.points.size());

@@ -44,12 +44,6 @@ struct RunOptions {
   bool details = false;  // timelines and steps
 };
 
-// "tac", with options "tac(window=2)".
-std::string label(const PolicySpec& policy);
-
-// On all threads of the machine.
-SimulateOptions simulate_options(const RunsSpec& runs);
-
 // random and fifo without options always run, first where they are not asked for, since they are the baselines. Throws
 // UserError with places; a deadlock is a result.
 RunOutput run(const Experiment& experiment, const RunOptions& options, const Progress& progress);

@@ -9,6 +9,7 @@
 
 #include "analysis/statistics.hpp"
 #include "config/units_text.hpp"
+#include "experiment/comparison.hpp"
 #include "experiment/evaluator.hpp"
 #include "experiment/search_starts.hpp"
 #include "experiment/simulate.hpp"
@@ -40,22 +41,6 @@ struct Candidate {
   std::string order_name;
   Duration cost = kAbove;
 };
-
-std::string label(const PolicySpec& policy) {
-  std::string text;
-  for (const PolicyOption& option : policy.options)
-    text += fmt::format("{}{}={}", text.empty() ? "(" : ", ", option.key, option.text);
-  return policy.name + (text.empty() ? "" : text + ")");
-}
-
-std::vector<PolicySpec> with_baselines(const std::vector<PolicySpec>& asked) {
-  std::vector<PolicySpec> policies;
-  for (const char* name : {"random", "fifo"})
-    if (std::none_of(asked.begin(), asked.end(), [&](const PolicySpec& p) { return p.name == name; }))
-      policies.push_back({name, {}, {}});
-  policies.insert(policies.end(), asked.begin(), asked.end());
-  return policies;
-}
 
 class Search {
  public:
@@ -133,8 +118,7 @@ class Search {
     EvaluatorOptions options = evaluator_options_;
     if (!setup.training.barrier) {
       options.snapshots = 0;  // orders differ from the first step on
-      const std::uint64_t step =
-          setup.cluster.workers.size() * (setup.graph->ops.size() + 2 * setup.layout.transfers.size());
+      const std::uint64_t step = training::most_activities(*setup.graph, setup.cluster, setup.layout, setup.training);
       if (step * (options.steady_warm_up + options.steady_steps) > kManyActivities) {
         options.steady_warm_up = 2;
         options.steady_steps = 4;
@@ -186,8 +170,12 @@ class Search {
     for (const std::uint32_t n : spec_.search.servers) {
       if (n == base_.cluster.servers.size()) continue;
       Setup setup = base_;
-      setup.cluster.servers.resize(n, setup.cluster.servers.back());
-      for (std::uint32_t s = 0; s < n; ++s) setup.cluster.servers[s].name = fmt::format("server {}", s);
+      const auto cluster = cluster::with_servers(setup.cluster, n);
+      if (!cluster)
+        throw UserError(fmt::format("search.servers: {} servers do not fit on the hosts of {} workers", n,
+                                    setup.cluster.workers.size()),
+                        "fewer servers, more per host, or servers that are not colocated");
+      setup.cluster = *cluster;
       place(setup);
       setups.push_back(std::move(setup));
     }
@@ -378,13 +366,7 @@ class Search {
     found.cluster = best_.setup.cluster;
     found.layout = best_.setup.layout;
     plan::Plan plan{"search", found.layout, state_.best};
-    const SimulateOptions simulation{spec_.runs.iterations,
-                                     spec_.runs.warm_up,
-                                     spec_.runs.min_replications,
-                                     spec_.runs.max_replications,
-                                     spec_.runs.precision,
-                                     spec_.runs.seed,
-                                     options_.threads};
+    const SimulateOptions simulation = simulate_options(spec_.runs, options_.threads);
     const Measured measured = simulate(found, plan, simulation);
     const analysis::Estimate e = analysis::mean_interval(measured.means);
     result_.step_s = e.mean;
@@ -398,7 +380,7 @@ class Search {
         row.gain.reason = "deadlock";
       } else {
         row.step_s = other.mean();
-        row.gain.estimate = gain(other.means, measured.means);
+        row.gain.estimate = paired_gain(other.means, measured.means);
       }
       result_.policies.push_back(std::move(row));
     }
@@ -419,18 +401,6 @@ class Search {
     result_.seconds = elapsed();
     result_.reproducible = !options_.seconds && !result_.stopped;
     describe();
-  }
-
-  static analysis::Estimate gain(std::vector<double> baseline, std::vector<double> times) {
-    const std::size_t n = baseline.size() == 1 || times.size() == 1 ? std::max(baseline.size(), times.size())
-                                                                    : std::min(baseline.size(), times.size());
-    const auto fit = [n](std::vector<double>& v) {
-      if (v.size() == 1) v.assign(n, v.front());
-      v.resize(n);
-    };
-    fit(baseline);
-    fit(times);
-    return analysis::paired_gain(baseline, times);
   }
 
   void describe() {

@@ -8,6 +8,7 @@
 
 #include "config/units_text.hpp"
 #include "experiment/bounds.hpp"
+#include "experiment/comparison.hpp"
 #include "models/graph/order.hpp"
 #include "models/graph/reduce.hpp"
 #include "schedulers/bounds/split.hpp"
@@ -127,7 +128,7 @@ std::vector<search::Start> make_starts(const Setup& setup, const std::vector<Pol
   std::vector<search::Start> starts;
   for (const PolicySpec& policy : policies) {
     plan::Plan plan = make_plan(setup, policy, seed);
-    if (same_layout(plan.layout, setup.layout)) starts.push_back({policy.name, std::move(plan.order)});
+    if (same_layout(plan.layout, setup.layout)) starts.push_back({label(policy), std::move(plan.order)});
   }
   const graph::Graph& graph = *setup.graph;
   const graph::BitMatrix needs = graph::needs(graph);

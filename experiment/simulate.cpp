@@ -37,14 +37,9 @@ program::Status run_steps(const training::Compiled& compiled, program::Simulatio
   return compiled.own_pace() ? sim.run_until_total(std::uint64_t{steps} * compiled.workers) : sim.run_until(steps);
 }
 
-std::uint64_t stream_of(const SimulateOptions& options, std::uint32_t replication) {
-  return stream_key(options.seed, fmt::format("orders/replication {}", replication));
-}
-
 program::Variation variation_of(const Setup& setup, const training::Compiled& compiled, const SimulateOptions& options,
                                 std::uint32_t replication) {
-  return training::compile_variation(compiled, setup.variation,
-                                     stream_key(options.seed, fmt::format("noise/replication {}", replication)));
+  return training::compile_variation(compiled, setup.variation, noise_stream(options.seed, replication));
 }
 
 // Time of each W arrivals of W workers at their own pace, whoever they are of.
@@ -128,7 +123,7 @@ struct Replication {
 Replication replicate(const Setup& setup, const plan::Plan& plan, const training::Compiled& compiled,
                       program::OrderTable order, const SimulateOptions& options, std::uint32_t number) {
   Replication result;
-  order.stream = stream_of(options, number);
+  order.stream = order_stream(options.seed, number);
   const program::Variation variation = variation_of(setup, compiled, options, number);
   const std::uint32_t run = iterations_to_run(compiled, options);
   program::Simulation sim(compiled.program, order, run, &variation);
@@ -169,6 +164,14 @@ bool precise_enough(const std::vector<double>& means, double precision) {
 
 }  // namespace
 
+std::uint64_t order_stream(std::uint64_t seed, std::uint32_t replication) {
+  return stream_key(seed, fmt::format("orders/replication {}", replication));
+}
+
+std::uint64_t noise_stream(std::uint64_t seed, std::uint32_t replication) {
+  return stream_key(seed, fmt::format("noise/replication {}", replication));
+}
+
 double Measured::mean() const { return analysis::mean(means); }
 
 analysis::OpSums transfer_sums(const Setup& setup, const plan::Layout& layout, std::size_t worker) {
@@ -191,20 +194,19 @@ bool is_random(const Setup& setup, const plan::Plan& plan) {
 
 void check_size(const Setup& setup, const plan::Layout& layout) {
   constexpr double kMost = 20e6;
-  const double workers = static_cast<double>(setup.cluster.workers.size());
-  const double transfers = static_cast<double>(layout.transfers.size());
-  const double activities = workers * (static_cast<double>(setup.graph->ops.size()) + 2 * transfers +
-                                       2 * static_cast<double>(setup.cluster.servers.size()));
+  const auto activities =
+      static_cast<double>(training::most_activities(*setup.graph, setup.cluster, layout, setup.training));
   if (activities > kMost)
-    throw UserError(fmt::format("a step would have {:.3g} activities (workers x (ops + 2 x transfers + 2 x servers)), "
-                                "more than {:.0f} million",
+    throw UserError(fmt::format("a step would have {:.3g} activities (ops, transfers, what servers do with them, for "
+                                "every worker and pass), more than {:.0f} million",
                                 activities, kMost / 1e6),
-                    "larger slices, or fewer workers or servers");
+                    "larger slices, or fewer workers, servers, local steps or accumulated batches");
   const cluster::Network& network = setup.cluster.network;
   if (network.model != cluster::LinkModel::Fifo || network.chunk.count() == 0) return;
   double chunks = 0;
   for (const plan::Transfer& t : layout.transfers)
-    chunks += workers * 2 * static_cast<double>(t.bytes.count()) / static_cast<double>(network.chunk.count());
+    chunks += static_cast<double>(setup.cluster.workers.size()) * 2 * static_cast<double>(t.bytes.count()) /
+              static_cast<double>(network.chunk.count());
   if (chunks > kMost)
     throw UserError(fmt::format("a step would send {:.3g} chunks, more than {:.0f} million", chunks, kMost / 1e6),
                     "a larger cluster.network.chunk");
@@ -276,7 +278,7 @@ Measured simulate(const Setup& setup, const plan::Plan& plan, const SimulateOpti
 Replay replay(const Setup& setup, const plan::Plan& plan, const training::Compiled& compiled,
               const SimulateOptions& options, std::uint32_t replication) {
   const program::OrderTable order =
-      training::compile_order(compiled, plan.layout, plan.order, stream_of(options, replication));
+      training::compile_order(compiled, plan.layout, plan.order, order_stream(options.seed, replication));
   const program::Variation variation = variation_of(setup, compiled, options, replication);
   program::Simulation sim(compiled.program, order, iterations_to_run(compiled, options), &variation);
   if (run_steps(compiled, sim, options.warm_up) != program::Status::Reached ||
@@ -287,7 +289,8 @@ Replay replay(const Setup& setup, const plan::Plan& plan, const training::Compil
 
 analysis::CriticalPath step_path(const Setup& setup, const plan::Plan& plan, const training::Compiled& compiled,
                                  const SimulateOptions& options) {
-  const program::OrderTable order = training::compile_order(compiled, plan.layout, plan.order, stream_of(options, 0));
+  const program::OrderTable order =
+      training::compile_order(compiled, plan.layout, plan.order, order_stream(options.seed, 0));
   const program::Variation variation = variation_of(setup, compiled, options, 0);
   program::Simulation sim(compiled.program, order, iterations_to_run(compiled, options), &variation);
   // What is under way when the step begins must have been seen from its start, or from before the step.
@@ -316,7 +319,7 @@ StepRecords record_step(const Setup& setup, const plan::Plan& plan, const Simula
   StepRecords result;
   result.compiled = training::compile(*setup.graph, setup.cluster, plan.layout, setup.training);
   const program::OrderTable order =
-      training::compile_order(result.compiled, plan.layout, plan.order, stream_of(options, 0));
+      training::compile_order(result.compiled, plan.layout, plan.order, order_stream(options.seed, 0));
   const program::Variation variation = variation_of(setup, result.compiled, options, 0);
   program::Simulation sim(result.compiled.program, order, iterations_to_run(result.compiled, options), &variation);
   record::IterationRecorder recorder(options.warm_up);

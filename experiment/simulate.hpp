@@ -41,6 +41,10 @@ struct Measured {
   double mean() const;
 };
 
+// Keys of the draws of a replication: of unordered channels, and of noise. Every plan meets the same ones.
+std::uint64_t order_stream(std::uint64_t seed, std::uint32_t replication);
+std::uint64_t noise_stream(std::uint64_t seed, std::uint32_t replication);
+
 // U and L of the paper without the compute: times alone on the route of all that the worker pulls and pushes, s.
 analysis::OpSums transfer_sums(const Setup& setup, const plan::Layout& layout, std::size_t worker);
 

@@ -427,26 +427,23 @@ cluster::Cluster make_cluster(const Spec& spec) {
                            service(c.workers.receive)});
   const std::uint32_t together = std::min(c.servers.per_host, c.servers.count);
   const bool cores_bind = c.servers.threads == 0 || c.servers.threads * together > c.servers.cores;
-  for (std::uint32_t s = 0; s < c.servers.count; ++s) {
-    const std::uint32_t host = s / c.servers.per_host;
-    cluster::Server server{fmt::format("server {}", s),
-                           c.servers.colocated ? cluster::Nic() : nic(c.servers.nic),
-                           c.servers.threads,
-                           service(c.servers.send),
-                           service(c.servers.receive),
-                           c.servers.update_rate.scaled(1 / update_cost(spec.training.optimizer)),
-                           c.servers.aggregate_rate,
-                           {},
-                           {},
-                           cores_bind ? c.servers.cores : 0};
-    if (c.servers.colocated) server.on_worker = host;
-    if (s % c.servers.per_host != 0) server.with_server = host * c.servers.per_host;
-    out.servers.push_back(std::move(server));
-  }
+  cluster::Server server{"",
+                         c.servers.colocated ? cluster::Nic() : nic(c.servers.nic),
+                         c.servers.threads,
+                         service(c.servers.send),
+                         service(c.servers.receive),
+                         c.servers.update_rate.scaled(1 / update_cost(spec.training.optimizer)),
+                         c.servers.aggregate_rate,
+                         {},
+                         {},
+                         cores_bind ? c.servers.cores : 0};
+  if (c.servers.colocated) server.on_worker = 0;
+  out.servers = {server};
+  out.servers_per_host = c.servers.per_host;
   out.network = {c.network.model,    c.network.latency, c.network.efficiency, c.network.streams,
                  c.network.rate_cap, c.network.chunk,   c.network.loopback};
   out.step_overhead = c.step_overhead;
-  return out;
+  return cluster::with_servers(std::move(out), c.servers.count).value();
 }
 
 }  // namespace stretto::experiment

@@ -15,6 +15,7 @@ using config::Node;
 using config::Reader;
 
 constexpr std::int64_t kMaxPasses = 1024;
+constexpr std::uint32_t kMaxAllPasses = 65'535;  // of local steps with accumulation
 constexpr std::int64_t kMaxStaleness = 1'000'000;
 
 const std::vector<std::string> kModes = {"sync", "async", "ssp", "backup", "local"};
@@ -56,6 +57,12 @@ void check_training(Reader& reader, const Node& root, const Spec& s) {
   belongs("training.backups", is(s, Synchronization::Backup), "backup");
   belongs("training.local_steps", is(s, Synchronization::Local), "local");
   belongs("training.barrier", is(s, Synchronization::Sync) || is(s, Synchronization::Local), "sync and local");
+  if (const std::uint32_t local = s.training.local_steps.value_or(kDefaultLocalSteps);
+      is(s, Synchronization::Local) && local * s.training.accumulation > kMaxAllPasses)
+    refuse("training.local_steps",
+           fmt::format("{} local steps of {} batches are more than {} passes", local, s.training.accumulation,
+                       kMaxAllPasses),
+           "fewer local_steps, or a smaller accumulation");
   if (is(s, Synchronization::Backup)) {
     const std::uint32_t backups = s.training.backups.value_or(kDefaultBackups);
     if (backups >= s.cluster.workers.count)

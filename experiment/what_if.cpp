@@ -38,10 +38,10 @@ std::vector<Change> changes(const Setup& setup, bool own_layout) {
     list.push_back({"worker NICs 2x faster", ChangeKind::Hardware, [=](Setup& s) { faster_nics(s.cluster.workers); }});
   if (has_limited_nic(setup.cluster.servers))
     list.push_back({"server NICs 2x faster", ChangeKind::Hardware, [=](Setup& s) { faster_nics(s.cluster.servers); }});
-  if (setup.placement != "by_name" && !own_layout)
-    list.push_back({"one more server", ChangeKind::Hardware, [](Setup& s) {
-                      s.cluster.servers.push_back(s.cluster.servers.back());
-                      s.cluster.servers.back().name = fmt::format("server {}", s.cluster.servers.size() - 1);
+  const auto more = cluster::with_servers(setup.cluster, static_cast<std::uint32_t>(setup.cluster.servers.size() + 1));
+  if (more && setup.placement != "by_name" && !own_layout)
+    list.push_back({"one more server", ChangeKind::Hardware, [more](Setup& s) {
+                      s.cluster = *more;
                       place(s);
                     }});
   if (setup.placement != "partitioned" && setup.cluster.servers.size() > 1 && !own_layout)
@@ -54,7 +54,7 @@ std::vector<Change> changes(const Setup& setup, bool own_layout) {
                     for (auto& worker : s.cluster.workers) worker.device.speed *= 2;
                   }});
   if (std::any_of(setup.cluster.servers.begin(), setup.cluster.servers.end(),
-                  [](const cluster::Server& server) { return server.threads > 0; }))
+                  [](const cluster::Server& server) { return server.threads > 0 && server.cores == 0; }))
     list.push_back({"2x the servers' threads", ChangeKind::Hardware, [](Setup& s) {
                       for (auto& server : s.cluster.servers) server.threads *= 2;
                     }});

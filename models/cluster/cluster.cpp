@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/cluster/cluster.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace stretto::cluster {
@@ -20,6 +22,21 @@ const Nic& nic_of(const Cluster& cluster, std::size_t server) {
   return s.on_worker ? cluster.workers.at(*s.on_worker).nic : s.nic;
 }
 }  // namespace
+
+std::optional<Cluster> with_servers(Cluster cluster, std::uint32_t count) {
+  const std::uint32_t together = cluster.servers_per_host;
+  const bool on_workers = cluster.servers.front().on_worker.has_value();
+  if (on_workers && (count + together - 1) / together > cluster.workers.size()) return std::nullopt;
+  cluster.servers.resize(count, cluster.servers.front());
+  for (std::uint32_t s = 0; s < count; ++s) {
+    const std::uint32_t host = s / together;
+    cluster.servers[s].name = fmt::format("server {}", s);
+    cluster.servers[s].with_server.reset();
+    if (s % together != 0) cluster.servers[s].with_server = host * together;
+    if (on_workers) cluster.servers[s].on_worker = host;
+  }
+  return cluster;
+}
 
 Duration latency(const Cluster& cluster, std::size_t worker, std::size_t server) {
   return local(cluster, worker, server) ? Duration() : cluster.network.latency;

@@ -80,8 +80,13 @@ struct Cluster {
   std::vector<Worker> workers;
   std::vector<Server> servers;
   Network network;
-  Duration step_overhead;  // per worker at the start of each step
+  Duration step_overhead;              // per worker at the start of each step
+  std::uint32_t servers_per_host = 1;  // how servers are grouped: s runs on host s / servers_per_host
 };
+
+// The same cluster with `count` (>= 1) servers like its first one, grouped as they are; none where they run on the
+// workers' hosts and these are too few.
+std::optional<Cluster> with_servers(Cluster cluster, std::uint32_t count);
 
 // One way between the two: 0 on one host.
 Duration latency(const Cluster& cluster, std::size_t worker, std::size_t server);

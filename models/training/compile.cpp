@@ -21,11 +21,9 @@ Compiled Compiler::run() {
   out_.ops = static_cast<std::uint32_t>(graph_.ops.size());
   out_.synchronization = options_.synchronization;
   out_.barrier = options_.barrier && shared_updates();
-  const std::size_t per_worker =
-      options_.passes * (graph_.ops.size() + 2) + 4 * layout_.transfers.size() + out_.servers + 5;
-  builder_.reserve(out_.workers * per_worker + 2 * layout_.transfers.size() + 1,
-                   out_.workers * (3 * per_worker) + 4 * layout_.transfers.size());
-  out_.labels.reserve(out_.workers * per_worker);
+  const std::size_t activities = most_activities(graph_, cluster_, layout_, options_);
+  builder_.reserve(activities, 3 * activities);
+  out_.labels.reserve(activities);
   if (cluster_.network.model == cluster::LinkModel::Fifo)
     builder_.set_network_model(program::NetworkModel::Fifo, cluster_.network.chunk);
   add_resources();
@@ -37,6 +35,8 @@ Compiled Compiler::run() {
   if (options_.synchronization == Synchronization::Backup) skip_late_steps();
   add_markers();
   out_.program = builder_.finish();
+  STRETTO_ASSERT(out_.program.size() <= activities, "{} activities, at most {} expected", out_.program.size(),
+                 activities);
   return std::move(out_);
 }
 
@@ -139,6 +139,13 @@ void Compiler::add_passes(Step& step) {
   }
   for (std::uint32_t t = 0; t < out_.transfers; ++t)
     if (unread[t]) builder_.add_edge(out_.pull[first_pull + t], step.ops_done);
+}
+
+std::uint64_t most_activities(const graph::Graph& graph, const cluster::Cluster& cluster, const plan::Layout& layout,
+                              const Options& options) {
+  const std::uint64_t transfers = layout.transfers.size();
+  const std::uint64_t per_worker = options.passes * (graph.ops.size() + 2) + 4 * transfers + cluster.servers.size() + 5;
+  return cluster.workers.size() * per_worker + 2 * transfers + 2;
 }
 
 Compiled compile(const graph::Graph& graph, const cluster::Cluster& cluster, const plan::Layout& layout,

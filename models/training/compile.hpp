@@ -112,6 +112,10 @@ struct Compiled {
   bool own_pace() const { return synchronization == Synchronization::Async || synchronization == Synchronization::Ssp; }
 };
 
+// Activities that `compile` makes, at most: what a step costs in memory and time.
+std::uint64_t most_activities(const graph::Graph& graph, const cluster::Cluster& cluster, const plan::Layout& layout,
+                              const Options& options);
+
 // Asserts that graph and layout fit each other; both are checked where they are read.
 Compiled compile(const graph::Graph& graph, const cluster::Cluster& cluster, const plan::Layout& layout,
                  const Options& options);

@@ -10,6 +10,9 @@ namespace stretto::bounds {
 
 namespace {
 
+// Of pulls and gradients around ops; beyond it gradients are bounded by work alone.
+constexpr double kMostPairs = 5e8;
+
 Duration divided(Duration work, std::uint32_t n) { return Duration::ps(work.ps() / static_cast<std::int64_t>(n)); }
 
 bool same_cost(const cluster::ServiceCost& a, const cluster::ServiceCost& b) {
@@ -56,6 +59,7 @@ Stage::Stage(const graph::Graph& graph, const cluster::Cluster& cluster, const p
     if (kind == kinds_.size()) {
       kinds_.push_back(w);
       work_.push_back(make_work(w));
+      work_.back().gradient = gradient_ends(w, work_.back());
     }
     kind_of_.push_back(kind);
   }
@@ -91,6 +95,46 @@ Work Stage::make_work(std::size_t worker) const {
   work.before = divided(work.before, device.cores);
   work.after = divided(work.after, device.cores);
   return work;
+}
+
+// Overhead and work before it; where the step does not split at the loss, also the tail bound of the worker's incoming
+// NIC over the pulls that the gradient op needs, in which only the ops that lead to it count. (Where the step splits,
+// the sum of both parts is stronger.)
+std::vector<Duration> Stage::gradient_ends(std::size_t worker, const Work& work) const {
+  std::vector<Duration> ends;
+  for (const Duration head : work.head) ends.push_back(cluster_.step_overhead + head);
+  const auto n = graph_.parameters.size();
+  double pairs = 0;
+  for (std::size_t o = 0; o < graph_.ops.size(); ++o)
+    pairs += static_cast<double>(needs_.count(o)) * static_cast<double>(feeds_.count(o));
+  if (!training_ || split_.holds || pairs > kMostPairs) return ends;
+
+  const cluster::Worker& self = cluster_.workers[worker];
+  const Bandwidth nic = self.nic.down.scaled(cluster_.network.efficiency);
+  graph::BitMatrix needed(n, n);  // row per gradient: the pulls that it needs
+  std::vector<Duration> between(n *
+                                n);  // per gradient and pull: work of the ops that need the one and lead to the other
+  for (std::size_t o = 0; o < graph_.ops.size(); ++o) {
+    const Duration time = graph_.ops[o].time.scaled(1.0 / self.device.speed);
+    graph::for_each_bit(feeds_.row(o), [&](std::size_t g) {
+      graph::for_each_bit(needs_.row(o), [&](std::size_t p) {
+        between[g * n + p] += time;
+        needed.set(g, p);
+      });
+    });
+  }
+  for (std::size_t g = 0; g < n; ++g) {
+    std::vector<Job> pulls;
+    graph::for_each_bit(needed.row(g), [&](std::size_t p) {
+      for (std::size_t t = layout_.first[p]; t < layout_.first[p + 1]; ++t) {
+        const Stages lags = pull_lags(worker, t);
+        pulls.push_back({pull_start(lags), least_duration(layout_.transfers[t].bytes, nic),
+                         lags.receive + divided(between[g * n + p], self.device.cores)});
+      }
+    });
+    ends[g] = std::max(ends[g], one_machine_bound(std::move(pulls)));
+  }
+  return ends;
 }
 
 Stages Stage::pull_lags(std::size_t worker, std::size_t t) const {
@@ -220,7 +264,6 @@ Part Stage::pushes_of_worker(std::size_t kind, bool from_loss) const {
   const Bandwidth nic = worker.nic.up.scaled(cluster_.network.efficiency);
   const Duration latency = cluster_.network.latency;
   const Work& work = work_[kind];
-  const Duration origin = from_loss ? Duration() : cluster_.step_overhead;
   std::vector<Job> wire;
   std::vector<Job> threads;
   std::vector<std::vector<Job>> connection(layout_.servers);
@@ -229,7 +272,7 @@ Part Stage::pushes_of_worker(std::size_t kind, bool from_loss) const {
     if (!pushed(t)) continue;
     const auto& transfer = layout_.transfers[t];
     const Stages lags = push_lags(w, t);
-    const Duration ready = origin + (from_loss ? work.head_from_loss : work.head)[parameter(t)];
+    const Duration ready = from_loss ? work.head_from_loss[parameter(t)] : work.gradient[parameter(t)];
     const Duration start = ready + lags.send + latency;
     const Duration tail = lags.receive + update_lag(t);
     wire.push_back({start, least_duration(transfer.bytes, nic), tail});
@@ -255,7 +298,6 @@ Part Stage::pushes_of_server(std::size_t server, bool from_loss) const {
   const cluster::Server& self = cluster_.servers[server];
   const auto count = static_cast<std::int64_t>(workers());
   const Bandwidth nic = self.nic.down.scaled(cluster_.network.efficiency);
-  const Duration origin = from_loss ? Duration() : cluster_.step_overhead;
   std::vector<Job> wire;
   std::vector<Job> threads;
   for (std::size_t t = 0; t < layout_.transfers.size(); ++t) {
@@ -265,9 +307,9 @@ Part Stage::pushes_of_server(std::size_t server, bool from_loss) const {
     Duration arrived = start;
     for (std::size_t kind = 0; kind < kinds_.size(); ++kind) {
       const Stages lags = push_lags(kinds_[kind], t);
-      const Duration head = (from_loss ? work_[kind].head_from_loss : work_[kind].head)[parameter(t)];
-      start = std::min(start, origin + head + lags.send + cluster_.network.latency);
-      arrived = std::min(arrived, origin + head + lags.send + cluster_.network.latency + lags.wire);
+      const Duration head = (from_loss ? work_[kind].head_from_loss : work_[kind].gradient)[parameter(t)];
+      start = std::min(start, head + lags.send + cluster_.network.latency);
+      arrived = std::min(arrived, head + lags.send + cluster_.network.latency + lags.wire);
     }
     const Duration receive = push_lags(kinds_.front(), t).receive;
     wire.push_back({start, least_duration(transfer.bytes * count, nic), receive + update_lag(t)});

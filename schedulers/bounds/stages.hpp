@@ -34,6 +34,7 @@ struct Work {
   std::vector<Duration> tail_to_loss;    // of those before the loss
   std::vector<Duration> head;            // of all ops that its gradient op needs, itself included
   std::vector<Duration> head_from_loss;  // of those after the loss
+  std::vector<Duration> gradient;        // least time from the start of the step to the end of its gradient op
   Duration all;                          // max(work of all ops, longest path)
   Duration before;                       // work of the ops before the loss
   Duration after;                        // and after it
@@ -92,6 +93,7 @@ class Stage {
   std::string worker_name(std::size_t kind) const;
   std::string server_name(std::size_t server) const;
   Work make_work(std::size_t worker) const;
+  std::vector<Duration> gradient_ends(std::size_t worker, const Work& work) const;
 
   const graph::Graph& graph_;
   const cluster::Cluster& cluster_;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "experiment/attribution.hpp"
+#include "experiment/comparison.hpp"
 #include "experiment/idealise.hpp"
 #include "tests/support/paths.hpp"
 
@@ -113,7 +114,7 @@ TEST(AttributionRun, TheWholeIsTheStepOfTheRun) {
   Workloads workloads;
   const Spec& spec = e.points.front().spec;
   const experiment::Setup setup = make_setup(spec, workloads);
-  const SimulateOptions options = simulate_options(spec.runs);
+  const SimulateOptions options = simulate_options(spec.runs, 2);
   const plan::Plan plan = make_plan(setup, spec.policies.front(), 1);
   const Replays replays = replay_causes(setup, {plan}, options);
   EXPECT_EQ(replays.times[analysis::kNoCause], simulate(setup, plan, options).means);
