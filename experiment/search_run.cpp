@@ -56,7 +56,6 @@ class Search {
     base_ = reduced(full_);
     result_.ops = full_.graph->ops.size();
     result_.reduced_ops = base_.graph->ops.size();
-    evaluator_options_.replications = spec_.runs.max_replications < 8 ? spec_.runs.max_replications : 8;
     evaluator_options_.iterations = spec_.runs.iterations;
     evaluator_options_.warm_up = spec_.runs.warm_up;
     evaluator_options_.seed = options_.seed;
@@ -203,7 +202,7 @@ class Search {
       Setup setup = base_;
       setup.layout = plan.layout;
       std::vector<search::Start> starts = make_starts(setup, {}, credits(setup), spec_.runs.seed);
-      starts.push_back({label(policy), plan.order});
+      if (!is_unordered(plan.order)) starts.push_back({label(policy), plan.order});
       keep(judge(setup, fmt::format("that of {}", label(policy)), std::move(starts), kAbove));
     }
     if (spec_.search.partition.range() || spec_.search.credit.range()) search_ranges();
@@ -368,6 +367,7 @@ class Search {
     plan::Plan plan{"search", found.layout, state_.best};
     const SimulateOptions simulation = simulate_options(spec_.runs, options_.threads);
     const Measured measured = simulate(found, plan, simulation);
+    if (is_random(found, plan)) result_.optimal = false;
     const analysis::Estimate e = analysis::mean_interval(measured.means);
     result_.step_s = e.mean;
     result_.ci95_low_s = e.ci95_low;

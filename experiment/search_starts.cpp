@@ -123,12 +123,17 @@ Setup reduced(const Setup& setup) {
   return result;
 }
 
+bool is_unordered(const plan::Order& order) {
+  return order.pull.discipline == Discipline::Unordered || order.push.discipline == Discipline::Unordered;
+}
+
 std::vector<search::Start> make_starts(const Setup& setup, const std::vector<PolicySpec>& policies,
                                        const std::vector<Bytes>& credits, std::uint64_t seed) {
   std::vector<search::Start> starts;
   for (const PolicySpec& policy : policies) {
     plan::Plan plan = make_plan(setup, policy, seed);
-    if (same_layout(plan.layout, setup.layout)) starts.push_back({label(policy), std::move(plan.order)});
+    if (!is_unordered(plan.order) && same_layout(plan.layout, setup.layout))
+      starts.push_back({label(policy), std::move(plan.order)});
   }
   const graph::Graph& graph = *setup.graph;
   const graph::BitMatrix needs = graph::needs(graph);
@@ -159,6 +164,11 @@ std::vector<search::Start> make_starts(const Setup& setup, const std::vector<Pol
       backward.push_back(forward.front());
       backward.push_back(forward.back());
     }
+    // Without a barrier it may pay that a channel waits for what is not there yet, which only strict does
+    // (docs/bounds.md).
+    if (!setup.training.barrier)
+      for (const auto& [name, sequence] : backward)
+        pushes.push_back({name + ", strict", direction(Discipline::Strict, sequence)});
     for (const auto& [name, sequence] : backward)
       for (const Bytes credit : credits)
         pushes.push_back({fmt::format("{}, credit {}", name, config::format_bytes(credit)),

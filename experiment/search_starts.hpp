@@ -16,9 +16,13 @@ namespace stretto::experiment {
 // noise, devices of speed 1.
 Setup reduced(const Setup& setup);
 
+// Drawn anew in each step: no order that a search could keep.
+bool is_unordered(const plan::Order& order);
+
 // The policies' orders under this layout, then orders by structure: pulls by first use and by falling tail (the work
 // that waits for them), pushes free, or by the tail of the next step or of the reversed backward pass; strict, by
-// priority, and with each of the credits. `names`: policies to ask; those whose plan has another layout are left out.
+// priority, and with each of the credits. `names`: policies to ask; those whose plan has another layout, or no
+// order, are left out.
 std::vector<search::Start> make_starts(const Setup& setup, const std::vector<PolicySpec>& policies,
                                        const std::vector<Bytes>& credits, std::uint64_t seed);
 

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Counts the test cases of one or more Meson build directories from their logs.
+"""Counts the test cases of Meson build directories and pytest reports.
 
-Usage: summarize_tests.py --allowed-skips FILE [--failed-stage NAME]... BUILD_DIR...
+Usage: summarize_tests.py --allowed-skips FILE [--failed-stage NAME]... [--pytest NAME=REPORT]... [BUILD_DIR]...
 
 GoogleTest cases and TAP points are counted one by one (testlog.junit.xml); any other test is one case. A test that
 ended badly without a failed case of its own (crash, timeout) is one failure, and so is a GoogleTest or TAP program
-that ran no case, and each --failed-stage. Prints failures and skips by name; the last line is
-"N passed, N failed, N skipped". Exit code 1 if any failed, none passed, or (with CI=true) one was skipped whose name
-matches no pattern of FILE.
+that ran no case, a pytest report that is missing or empty, and each --failed-stage. Prints failures and skips by name;
+the last line is "N passed, N failed, N skipped". Exit code 1 if any failed, none passed, or (with CI=true) one was
+skipped whose name matches no pattern of FILE.
 """
 import argparse
 import fnmatch
@@ -65,16 +65,30 @@ def cases_of(log_dir):
     return cases
 
 
+def pytest_cases(report):
+    """(name, outcome) of each case of a report that pytest wrote (--junitxml)."""
+    try:
+        cases = [(f'{case.get("classname")}.{case.get("name")}', outcome(case))
+                 for case in ElementTree.parse(report).getroot().iter('testcase')]
+    except (OSError, ElementTree.ParseError):
+        cases = []
+    return cases or [(f'{report}: no test ran', 'failed')]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--allowed-skips', required=True, type=pathlib.Path)
     parser.add_argument('--failed-stage', action='append', default=[])
+    parser.add_argument('--pytest', action='append', default=[], metavar='NAME=REPORT')
     parser.add_argument('build_dirs', nargs='*', type=pathlib.Path)
     args = parser.parse_args()
 
     cases = [(stage, 'failed') for stage in args.failed_stage]
     for build_dir in args.build_dirs:
         cases += [(f'{build_dir.name}: {name}', word) for name, word in cases_of(build_dir / 'meson-logs')]
+    for named in args.pytest:
+        stage, _, report = named.partition('=')
+        cases += [(f'{stage}: {name}', word) for name, word in pytest_cases(report)]
     lines = args.allowed_skips.read_text(encoding='utf-8').splitlines()
     patterns = [line.split('#')[0].strip() for line in lines]
     patterns = [pattern for pattern in patterns if pattern]

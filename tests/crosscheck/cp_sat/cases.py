@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small random scheduling problems, their optimum by OR-tools' CP-SAT, and the same problems as files of stretto.
+"""Small random scheduling problems, their optimum by OR-tools' CP-SAT, and the same as files of stretto.
 
-A problem: ops (time, inputs, phase), tensors (time on the channel, slices, the ops that read them, the op that completes
-their gradient). One worker, one server, full duplex, no latency, no costs; one op and, per direction, one message at a
+A problem: ops (time, inputs, phase), tensors (time on the channel, slices, the ops that read them, the op that
+completes their gradient). One worker, one server, full duplex, no latency, no costs; one op and, per direction, one message at a
 time. Times are whole microseconds; a byte takes one microsecond at 8 Mbit/s.
   forward   makespan of all pulls and forward ops
   barrier   makespan of pulls, forward, backward and pushes, all pulls available at 0
@@ -28,9 +28,14 @@ class Problem:
     reads: list[list[int]]           # tensors per forward op
 
 
-def random_problem(rng, kind, slices):
+def random_problem(rng, kind, shape, slices):
+    """`shape`: chain, or dag. In a dag the device may choose among backward ops; stretto's takes the first that is
+    ready, CP-SAT the best one, so that the optimum here may be out of reach of any order of transfers."""
     ops, tensors = rng.randint(2, 5), rng.randint(2, 4 if slices > 1 else 6)
-    edges = [(a, b) for b in range(1, ops) for a in range(b) if rng.random() < (0.7 if a == b - 1 else 0.2)]
+    if shape == 'chain':
+        edges = [(a, a + 1) for a in range(ops - 1)]
+    else:
+        edges = [(a, b) for b in range(1, ops) for a in range(b) if rng.random() < (0.7 if a == b - 1 else 0.2)]
     # All ops lead to the last one, the loss, and every tensor is read.
     edges += [(a, ops - 1) for a in range(ops - 1) if not any(e[0] == a for e in edges)]
     reads = [[] for _ in range(ops)]
@@ -99,7 +104,7 @@ def workload(p):
     ops += [{'name': f'b{i}', 'phase': 'backward', 'time_ps': p.backward[i] * MICROSECOND,
              'inputs': [f'f{last}'] + [f'b{b}' for a, b in p.edges if a == i], 'reads': []}
             for i in reversed(range(len(p.backward)))]
-    parameters = [{'name': f'v{x}', 'bytes': t, 'trainable': True, 'gradient': f'b{owner[x]}'}
+    parameters = [{'name': f'v{x}', 'bytes': 4 * t, 'trainable': True, 'gradient': f'b{owner[x]}'}
                   for x, t in enumerate(p.tensors)]
     return json.dumps({'format': 'stretto-workload', 'version': 1, 'name': 'case', 'source': 'random', 'batch': 1,
                        'ops': ops, 'parameters': parameters})
@@ -112,8 +117,8 @@ def experiment(p):
 name: case
 workload: {{file: case.workload.json, mode: {mode}}}
 cluster:
-  workers: {{count: 1, nic: 8 Mbit/s}}
-  servers: {{count: 1, nic: 8 Mbit/s, placement: {placement}}}
+  workers: {{count: 1, nic: 32 Mbit/s}}
+  servers: {{count: 1, nic: 32 Mbit/s, placement: {placement}}}
 training: {{barrier: {'true' if p.kind != 'steady' else 'false'}}}
 policies: [fifo]
 runs: {{iterations: 14, warm_up: 6, replications: 1, seed: 1}}
