@@ -16,8 +16,8 @@
 //            gradient. The sum holds only if every pulled parameter is needed by one of these ops (every pull before
 //            every gradient); otherwise only the bounds of each direction over the whole step are left, in which a
 //            gradient does not end before the pulls that it needs are in (tail bound of these pulls alone). A worker's
-//            own resources add up per worker; those of a server (all workers' bytes) add to the least part of any worker:
-//            max(server forward + least worker backward, least worker forward + server backward).
+//            own resources add up per worker; those of a server (all workers' bytes) add to the least part of any
+//            worker: max(server forward + least worker backward, least worker forward + server backward).
 //   no barrier: the same split, from loss to loss: a gradient goes up after its own backward ops, is updated and comes
 //            down before its own forward ops. Up, down, server NICs as one-machine bounds, up and down of one worker as
 //            a two-machine bound per slice. On a server's outgoing NIC the window runs between last losses of a step,
