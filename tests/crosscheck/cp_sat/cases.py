@@ -3,7 +3,7 @@
 
 A problem: ops (time, inputs, phase), tensors (time on the channel, slices, the ops that read them, the op that
 completes their gradient). One worker, one server, full duplex, no latency, no costs; one op and, per direction, one
-message at a time. Times are whole microseconds; a byte takes one microsecond at 8 Mbit/s.
+message at a time. Times are whole microseconds; an element of 4 bytes takes one at 32 Mbit/s.
   forward   makespan of all pulls and forward ops
   barrier   makespan of pulls, forward, backward and pushes, all pulls available at 0
   steady    period without a barrier = makespan from loss to loss (T4 of bounds): backward ops, pushes, then each pull
