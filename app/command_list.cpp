@@ -40,7 +40,8 @@ std::string entries(const Range& rows, const Help& help) {
 // Options that the ranking policies share.
 std::string shared_options_text() {
   std::string out =
-      "\nOptions of every policy that ranks transfers ({tac: {window: 2}}); random and recorded take partition:\n";
+      "\nOptions of every policy that ranks transfers ({tac: {window: 2}}); random, recorded and wfbp take "
+      "partition:\n";
   std::size_t width = 0;
   for (const config::FieldRecord& r : experiment::order_option_records()) width = std::max(width, r.path.size());
   for (const config::FieldRecord& r : experiment::order_option_records()) {
@@ -52,13 +53,24 @@ std::string shared_options_text() {
   return out;
 }
 
+std::string values_of(const policies::PolicyOption& o) {
+  switch (o.kind) {
+    case policies::OptionKind::Count:
+      return fmt::format(" (integer, {} to {})", o.low, o.high);
+    case policies::OptionKind::Duration:
+      return " (duration, 0 to 1 hour)";
+    case policies::OptionKind::Text:
+      break;
+  }
+  return o.values.empty() ? "" : fmt::format(" (one of {})", o.values);
+}
+
 std::string policies_text() {
   return entries(policies::policies(),
                  [](const policies::Policy& p) {
                    std::string help(p.help);
                    for (const policies::PolicyOption& o : p.options)
-                     help += fmt::format("; option {}{}: {}", o.name,
-                                         o.values.empty() ? "" : fmt::format(" (one of {})", o.values), o.help);
+                     help += fmt::format("; option {}{}: {}", o.name, values_of(o), o.help);
                    for (const auto& [name, text] : p.defaults) help += fmt::format("; default {}: {}", name, text);
                    return help;
                  }) +

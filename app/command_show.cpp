@@ -4,20 +4,66 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "analysis/words.hpp"
 #include "app/commands.hpp"
 #include "app/join.hpp"
 #include "app/output.hpp"
 #include "app/shipped.hpp"
 #include "app/workload_text.hpp"
+#include "experiment/placement_loads.hpp"
+#include "experiment/setup.hpp"
 #include "experiment/spec.hpp"
 #include "io/file/file.hpp"
 #include "io/import/import.hpp"
 #include "io/import/workload.hpp"
+#include "report/table.hpp"
 #include "sim/base/diagnostic.hpp"
 
 namespace stretto::app {
 
 namespace {
+
+// Bytes on every server under each placement, as many columns as can be read.
+std::string placements_text(const experiment::Experiment& experiment) {
+  constexpr std::size_t kMostServers = 16;
+  const experiment::Spec& spec = experiment.points.front().spec;
+  experiment::Workloads workloads;
+  const experiment::Setup setup = experiment::make_setup(spec, workloads);
+  const std::size_t servers = setup.cluster.servers.size();
+  report::Table table{{{"placement", report::Align::Left}, {"slices"}, {"most / mean"}}, {}};
+  if (servers > kMostServers)
+    for (const char* header : {"least", "most"}) table.columns.push_back({header});
+  else
+    for (const cluster::Server& server : setup.cluster.servers) table.columns.push_back({server.name});
+  std::string reasons;
+  const auto bytes = [](std::int64_t n) { return report::Cell{analysis::bytes_text(static_cast<double>(n)), ""}; };
+  for (const experiment::PlacementLoads& loads : experiment::placement_loads(setup)) {
+    if (loads.servers.empty()) {
+      reasons += report::wrap(fmt::format("{}: {}", loads.placement, loads.reason), 100, 2);
+      continue;
+    }
+    const auto less = [](const auto& a, const auto& b) { return a.bytes < b.bytes; };
+    const auto [least, most] = std::minmax_element(loads.servers.begin(), loads.servers.end(), less);
+    std::int64_t slices = 0;
+    double all = 0;
+    for (const analysis::ServerLoad& s : loads.servers) {
+      slices += s.transfers;
+      all += static_cast<double>(s.bytes);
+    }
+    const double mean = all / static_cast<double>(servers);
+    std::vector<report::Cell> row{{std::string(loads.placement), ""},
+                                  {fmt::format("{}", slices), ""},
+                                  {mean > 0 ? fmt::format("{:.2f}", static_cast<double>(most->bytes) / mean) : "", ""}};
+    if (servers > kMostServers) {
+      row.push_back(bytes(least->bytes));
+      row.push_back(bytes(most->bytes));
+    } else {
+      for (const analysis::ServerLoad& s : loads.servers) row.push_back(bytes(s.bytes));
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return "\nbytes of variables on the servers, by placement\n" + report::render(table, 100) + reasons;
+}
 
 std::string experiment_text(const experiment::Experiment& experiment) {
   const experiment::Spec& spec = experiment.points.front().spec;
@@ -75,7 +121,8 @@ int show_command(const ShowOptions& options) {
   }
   const experiment::Experiment experiment = experiment::load_experiment(path, options.set, spec_options);
   print_error(render(experiment.warnings));
-  print(options.effective ? experiment::effective_yaml(experiment) : experiment_text(experiment));
+  print(options.effective ? experiment::effective_yaml(experiment)
+                          : experiment_text(experiment) + placements_text(experiment));
   return 0;
 }
 

@@ -100,7 +100,7 @@ class EngineEvaluator : public search::Evaluator {
 
   bool repeatable(const plan::Order& order) const {
     const auto resumes = [](Discipline d) {
-      return d == Discipline::Free || d == Discipline::Strict || d == Discipline::Priority || d == Discipline::Credit;
+      return d == Discipline::Free || d == Discipline::Strict || d == Discipline::Priority || plan::has_credit(d);
     };
     return shared_->setup.variation.none() && resumes(order.pull.discipline) && resumes(order.push.discipline);
   }

@@ -18,9 +18,9 @@ using plan::Discipline;
 using policies::Policy;
 using policies::Shared;
 
-const std::vector<std::string> kDisciplines{"strict", "priority", "credit", "window", "chain_window"};
-constexpr Discipline kDisciplineOf[] = {Discipline::Strict, Discipline::Priority, Discipline::Credit,
-                                        Discipline::Window, Discipline::ChainWindow};
+const std::vector<std::string> kDisciplines{"strict", "priority", "credit", "window", "chain_window", "credit_skip"};
+constexpr Discipline kDisciplineOf[] = {Discipline::Strict, Discipline::Priority,    Discipline::Credit,
+                                        Discipline::Window, Discipline::ChainWindow, Discipline::CreditSkip};
 const std::vector<std::string> kDirections{"pull", "push", "both"};
 constexpr std::int64_t kMaxWindow = 1'000'000;
 
@@ -40,7 +40,7 @@ struct Row {
 
 const std::vector<Row>& rows() {
   static const std::vector<Row> kRows{
-      {{"discipline", "one of strict, priority, credit, window, chain_window", "",
+      {{"discipline", "one of strict, priority, credit, window, chain_window, credit_skip", "",
         "strict with a barrier, priority without", "how the order is enforced", ""},
        [](Reader& reader, const Node& node, const std::string& key, Given& given) {
          given.discipline = reader.read_choice(node, key, kDisciplines);
@@ -106,6 +106,7 @@ class Chooser {
 
   PolicyChoice run() {
     choice_.policy = find();
+    choice_.placement = choice_.policy->placement;
     for (const PolicyOption& option : spec_.options) read(option);
     if (choice_.policy->file != policies::FileKind::None && choice_.file.empty() && reader_.diagnostics().empty())
       reader_.error(spec_.place, key_, "needs a file", fmt::format("{{{}: PATH}}", spec_.name));
@@ -152,10 +153,30 @@ class Chooser {
     }
   }
 
+  // A count or a duration in the form that policies take.
+  std::optional<std::string> own_text(const PolicyOption& option, const std::string& key) {
+    const auto& known = *std::find_if(choice_.policy->options.begin(), choice_.policy->options.end(),
+                                      [&](const policies::PolicyOption& o) { return o.name == option.key; });
+    if (known.kind == policies::OptionKind::Text) return option.text;
+    Node node;
+    node.kind = config::Kind::Scalar;
+    node.text = option.text;
+    node.place = option.place;
+    if (known.kind == policies::OptionKind::Count) {
+      const auto count = reader_.read_integer(node, key, known.low, known.high);
+      return count ? std::optional(std::to_string(*count)) : std::nullopt;
+    }
+    const auto duration = reader_.read_duration(node, key);
+    return duration ? std::optional(std::to_string(duration->ps())) : std::nullopt;
+  }
+
   void read_own(const PolicyOption& option, const std::string& key) {
+    const auto text = own_text(option, key);
+    if (!text) return;
     try {
-      policies::check_options(*choice_.policy, {{option.key, option.text}});
-      choice_.own[option.key] = option.text;
+      policies::check_options(*choice_.policy, {{option.key, *text}});
+      if (option.key == "placement" && *text == "experiment") choice_.placement = {};
+      if (option.key != "placement") choice_.own[option.key] = *text;
     } catch (const UserError& error) {
       for (const Diagnostic& d : error.diagnostics()) reader_.error(option.place, key, d.message, d.hint);
     }
@@ -171,16 +192,19 @@ class Chooser {
     else if (given_.window)
       order.discipline = Discipline::Window;
     else if (given_.credit)
-      order.discipline = Discipline::Credit;
+      order.discipline = defaults.discipline && plan::has_credit(kDisciplineOf[*defaults.discipline])
+                             ? kDisciplineOf[*defaults.discipline]
+                             : Discipline::Credit;
     else if (defaults.discipline)
       order.discipline = kDisciplineOf[*defaults.discipline];
     const bool windowed = order.discipline == Discipline::Window || order.discipline == Discipline::ChainWindow;
-    const bool credited = order.discipline == Discipline::Credit;
+    const bool credited = order.discipline && plan::has_credit(*order.discipline);
     if (given_.window && !windowed)
       reader_.error(places_["window"], key_ + ".window", "does not go with this discipline",
                     "discipline: window or chain_window");
     if (given_.credit && !credited)
-      reader_.error(places_["credit"], key_ + ".credit", "does not go with this discipline", "discipline: credit");
+      reader_.error(places_["credit"], key_ + ".credit", "does not go with this discipline",
+                    "discipline: credit or credit_skip");
     if (windowed) order.window = static_cast<std::uint32_t>(given_.window.value_or(defaults.window.value_or(0)));
     if (credited) order.credit = given_.credit.value_or(defaults.credit.value_or(Bytes()));
     if (windowed && order.window == 0)

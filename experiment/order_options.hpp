@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The options that every ranking policy takes: how its ranks are enforced, on what slices and in which direction. One
 // table says which there are; they are read for all policies here and applied to what the policy made.
-//   discipline  strict, priority, credit, window, chain_window. Default: window or credit where that option is given;
-//               else for pulls strict with a barrier and priority without one, for pushes priority (their first layer
-//               is ready last, so that strict pushes would wait for the whole backward pass)
+//   discipline  strict, priority, credit, credit_skip, window, chain_window. Default: window or credit where
+//               that option is given; else for pulls strict with a barrier and priority without one, for pushes
+//               priority (their first layer is ready last: strict pushes would wait for the whole backward pass)
 //   window      places, for window and chain_window
-//   credit      bytes, for credit
+//   credit      bytes, for credit and credit_skip
 //   partition   largest slice; slices stay on the server of their variable. 0 B: variables as the placement cuts them
 //   direction   what is ranked: pull, push (pulls are then unordered, as without a policy) or both (equal ranks)
 // A policy may have defaults of its own. See docs/policies.md.
@@ -27,7 +27,7 @@ enum class Direction : std::uint8_t { Pull, Push, Both };
 struct OrderOptions {
   std::optional<plan::Discipline> discipline;  // none: as the policy made it
   std::uint32_t window = 0;                    // > 0 for the window disciplines
-  Bytes credit;                                // > 0 for Credit
+  Bytes credit;                                // > 0 for Credit and CreditSkip
   Bytes partition;                             // 0: none
   Direction direction = Direction::Pull;
 };
@@ -38,7 +38,8 @@ const std::vector<config::FieldRecord>& order_option_records();
 // A policy with its options sorted out.
 struct PolicyChoice {
   const policies::Policy* policy = nullptr;
-  policies::PolicyOptions own;  // of the policy itself, without `file`
+  policies::PolicyOptions own;  // of the policy itself, without `file` and `placement`
+  std::string_view placement;   // that the policy brings; empty: that of the experiment
   std::string file;             // what its option `file` names, as seen from the current directory; may be empty
   config::Place file_place;
   OrderOptions order;

@@ -13,9 +13,9 @@ using plan::Discipline;
 namespace {
 
 bool has_ranks(Discipline d) { return d != Discipline::Free && d != Discipline::Unordered; }
-bool over_all_servers(Discipline d) { return d == Discipline::Credit; }
+bool over_all_servers(Discipline d) { return plan::has_credit(d); }
 // The table numbers these densely over all servers, the others per server.
-bool global_places(Discipline d) { return d == Discipline::Credit || d == Discipline::Priority; }
+bool global_places(Discipline d) { return plan::has_credit(d) || d == Discipline::Priority; }
 
 const std::vector<program::ActivityId>& messages(const training::Compiled& compiled, bool push) {
   return push ? compiled.push : compiled.pull;
@@ -41,6 +41,7 @@ bool OrderRanks::fits(bool push, const plan::DirectionOrder& order) const {
 }
 
 bool OrderRanks::same_frame(const OrderRanks& other) const {
+  if (table_.delayed != other.table_.delayed) return false;
   for (std::size_t push = 0; push < 2; ++push) {
     const Direction& a = directions_[push];
     const Direction& b = other.directions_[push];
@@ -51,7 +52,8 @@ bool OrderRanks::same_frame(const OrderRanks& other) const {
 }
 
 void OrderRanks::set(const plan::Order& order) {
-  const bool fit = fits(false, order.pull) && fits(true, order.push);
+  const bool fit = start_offsets_ == order.start_offsets && fits(false, order.pull) && fits(true, order.push);
+  start_offsets_ = order.start_offsets;
   if (!fit) table_ = training::compile_order(*compiled_, *layout_, order, table_.stream);
   set_direction(false, order.pull, !fit);
   set_direction(true, order.push, !fit);

@@ -30,7 +30,7 @@ class OrderRanks {
   bool same_frame(const OrderRanks& other) const;
 
   plan::Discipline discipline(bool push) const { return directions_[push].discipline; }
-  // Ranked transfers in their order: one list per server (Strict, Priority), one of all (Credit), none (others).
+  // Ranked transfers in their order: one list per server (Strict, Priority), one of all (credits), none (others).
   const std::vector<std::vector<std::uint32_t>>& lists(bool push) const { return directions_[push].lists; }
 
  private:
@@ -51,6 +51,7 @@ class OrderRanks {
   const plan::Layout* layout_;
   program::OrderTable table_;
   std::array<Direction, 2> directions_;
+  std::vector<Duration> start_offsets_;
   std::vector<std::uint32_t> sorted_;  // scratch
 };
 

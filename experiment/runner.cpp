@@ -12,6 +12,7 @@
 #include "config/units_text.hpp"
 #include "experiment/bounds.hpp"
 #include "experiment/comparison.hpp"
+#include "experiment/placement_loads.hpp"
 #include "experiment/what_if.hpp"
 #include "sim/base/parallel.hpp"
 
@@ -24,27 +25,6 @@ using analysis::PolicyResult;
 analysis::Gain gain(const Measured& baseline, const Measured& measured) {
   if (baseline.deadlock) return {std::nullopt, "the baseline ends in a deadlock"};
   return {paired_gain(baseline.means, measured.means), ""};
-}
-
-std::vector<analysis::ServerLoad> server_loads(const Setup& setup, const plan::Layout& layout) {
-  std::vector<analysis::ServerLoad> loads(setup.cluster.servers.size());
-  for (std::size_t s = 0; s < loads.size(); ++s) loads[s].name = setup.cluster.servers[s].name;
-  for (std::size_t p = 0; p < setup.graph->parameters.size(); ++p) {
-    std::vector<std::int64_t> part(loads.size());
-    for (std::uint32_t t = layout.first[p]; t < layout.first[p + 1]; ++t) {
-      const plan::Transfer& transfer = layout.transfers[t];
-      part[transfer.server] += transfer.bytes.count();
-      ++loads[transfer.server].transfers;
-    }
-    for (std::size_t s = 0; s < loads.size(); ++s) {
-      loads[s].bytes += part[s];
-      if (part[s] > loads[s].largest_bytes) {
-        loads[s].largest_bytes = part[s];
-        loads[s].largest = setup.graph->parameters[p].name;
-      }
-    }
-  }
-  return loads;
 }
 
 bool all_meet(const training::Options& o) {

@@ -48,6 +48,10 @@ void write_direction(json::Writer& w, const char* key, const plan::DirectionOrde
 void write_order(json::Writer& w, const plan::Order& order) {
   write_direction(w, "pull", order.pull);
   write_direction(w, "push", order.push);
+  if (order.start_offsets.empty()) return;
+  w.key("start_offsets_ps").begin_array(Style::Inline);
+  for (const Duration offset : order.start_offsets) w.value(offset.ps());
+  w.end_array();
 }
 
 void write_cost(json::Writer& w, const char* key, Duration cost) {
@@ -93,7 +97,12 @@ void read_direction(const json::Value& value, plan::DirectionOrder& order) {
 
 std::vector<json::Field> order_fields(plan::Order& order) {
   return {{"pull", true, [&order](const json::Value& v) { read_direction(v, order.pull); }},
-          {"push", true, [&order](const json::Value& v) { read_direction(v, order.push); }}};
+          {"push", true, [&order](const json::Value& v) { read_direction(v, order.push); }},
+          {"start_offsets_ps", false, [&order](const json::Value& v) {
+             v.elements([&](const json::Value& offset) {
+               order.start_offsets.push_back(Duration::ps(offset.integer(0, kMost).value_or(0)));
+             });
+           }}};
 }
 
 Duration read_cost(const json::Value& v) {

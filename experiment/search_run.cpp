@@ -111,7 +111,9 @@ class Search {
   // The closed form where it holds for all starts.
   std::unique_ptr<search::Evaluator> make_evaluator(const Setup& setup, std::vector<search::Start>& starts) const {
     if (auto closed = make_closed_form_evaluator(setup)) {
-      std::erase_if(starts, [](const search::Start& s) { return s.order.pull.discipline != plan::Discipline::Strict; });
+      std::erase_if(starts, [](const search::Start& s) {
+        return s.order.pull.discipline != plan::Discipline::Strict || !s.order.start_offsets.empty();
+      });
       return closed;
     }
     EvaluatorOptions options = evaluator_options_;
@@ -336,17 +338,24 @@ class Search {
       throw UserError("every order that was tried ends in a deadlock", "`stretto run` says who waits for what");
   }
 
+  static bool credit_fits(const plan::Layout& layout, const plan::DirectionOrder& d) {
+    return !plan::has_credit(d.discipline) || (d.credit > Bytes() && !plan::too_large_for_credit(layout, d));
+  }
+
   // A checkpoint comes from a file.
   void check_fits(const plan::Layout& layout, const search::Problem& problem) const {
     const auto fits = [&](const plan::DirectionOrder& d) {
       const bool ranked = d.discipline != plan::Discipline::Free && d.discipline != plan::Discipline::Unordered;
       const bool window = d.discipline == plan::Discipline::Window || d.discipline == plan::Discipline::ChainWindow;
       return d.rank.size() == (ranked ? layout.transfers.size() : 0) && (!window || d.window > 0) &&
-             (d.discipline != plan::Discipline::Credit || d.credit > Bytes()) &&
+             credit_fits(layout, d) &&
              std::all_of(d.alternatives.begin(), d.alternatives.end(),
                          [&](const auto& ranks) { return ranks.size() == layout.transfers.size(); });
     };
-    const auto order_fits = [&](const plan::Order& order) { return fits(order.pull) && fits(order.push); };
+    const auto order_fits = [&](const plan::Order& order) {
+      const std::size_t offsets = order.start_offsets.size();
+      return fits(order.pull) && fits(order.push) && (offsets == 0 || offsets == full_.cluster.workers.size());
+    };
     const bool good = order_fits(state_.best) &&
                       (state_.starts.empty() || state_.starts.size() == problem.starts.size()) &&
                       (state_.walkers.empty() || state_.walkers.size() == search::walkers()) &&

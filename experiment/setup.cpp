@@ -21,6 +21,17 @@
 
 namespace stretto::experiment {
 
+placement::Hosts hosts_of(const cluster::Cluster& cluster) {
+  placement::Hosts hosts;
+  hosts.servers = static_cast<std::uint32_t>(cluster.servers.size());
+  hosts.workers = static_cast<std::uint32_t>(cluster.workers.size());
+  for (const cluster::Server& server : cluster.servers) {
+    hosts.on_workers += server.on_worker ? 1 : 0;
+    hosts.shared = hosts.shared || server.with_server;
+  }
+  return hosts;
+}
+
 namespace {
 
 // Runs `f`; findings without a place of their own get the one of the spec.
@@ -43,20 +54,6 @@ auto located(const config::Place& place, const std::string& key, F&& f) {
   throw UserError({{Severity::Error, place.span(), std::move(key), std::move(message), std::move(hint)}});
 }
 
-std::string placement_name(PlacementKind kind) {
-  switch (kind) {
-    case PlacementKind::RoundRobin:
-      return "round_robin";
-    case PlacementKind::Greedy:
-      return "greedy";
-    case PlacementKind::Partitioned:
-      return "partitioned";
-    case PlacementKind::ByName:
-      return "by_name";
-  }
-  return "";
-}
-
 void apply_ratio(const Spec& spec, const graph::Graph& graph, cluster::Cluster& cluster) {
   const double ratio = *spec.cluster.network.comm_compute_ratio;
   const config::Place& place = spec.cluster.network.ratio_place;
@@ -76,6 +73,50 @@ void apply_ratio(const Spec& spec, const graph::Graph& graph, cluster::Cluster& 
   const Bandwidth nic(std::llround(rate));
   for (auto& worker : cluster.workers) worker.nic = {nic, nic};
   for (auto& server : cluster.servers) server.nic = {nic, nic};
+  cluster.server_nic = {nic, nic};
+}
+
+// The policy's own placement, or that of the experiment; each cut to the policy's partition.
+plan::Layout layout_of(const Setup& setup, const PolicyChoice& choice) {
+  const Bytes partition = choice.order.partition;
+  if (choice.placement.empty()) return partition > Bytes() ? plan::partition(setup.layout, partition) : setup.layout;
+  placement::Options options;
+  options.slice = partition;
+  if (partition == Bytes())
+    for (const graph::Parameter& p : setup.graph->parameters) options.slice = std::max(*options.slice, p.bytes);
+  return placement::place(choice.placement, *setup.graph, hosts_of(setup.cluster), options);
+}
+
+struct PullTimes {
+  Duration at_worker;
+  Duration at_server;
+};
+
+// One worker's pulls at its NIC, and at the server that needs longest.
+PullTimes pull_times(const cluster::Cluster& cluster, const plan::Layout& layout) {
+  std::vector<Bytes> load(cluster.servers.size());
+  Bytes all;
+  for (const plan::Transfer& t : layout.transfers) {
+    load[t.server] += t.bytes;
+    all += t.bytes;
+  }
+  const double efficiency = cluster.network.efficiency;
+  PullTimes times{transfer_duration(all, cluster.workers[0].nic.down.scaled(efficiency)), {}};
+  for (std::size_t s = 0; s < load.size(); ++s) {
+    const auto& on = cluster.servers[s].on_worker;
+    const Bandwidth up = on ? cluster.workers[*on].nic.up : cluster.servers[s].nic.up;
+    times.at_server = std::max(times.at_server, transfer_duration(load[s], up.scaled(efficiency)));
+  }
+  return times;
+}
+
+[[noreturn]] void refuse_credit(const Setup& setup, const plan::Plan& plan, std::uint32_t t,
+                                const plan::DirectionOrder& order) {
+  const plan::Transfer& transfer = plan.layout.transfers[t];
+  throw UserError(fmt::format("a transfer of '{}' has {} and the credit is {}: it could never go",
+                              setup.graph->parameters[transfer.parameter.index()].name,
+                              config::format_bytes(transfer.bytes), config::format_bytes(order.credit)),
+                  "a credit of at least the largest slice, or a smaller partition");
 }
 
 using GraphPointer = std::shared_ptr<const graph::Graph>;
@@ -233,8 +274,7 @@ std::vector<std::string> Workloads::files() const {
 }
 
 void place(Setup& setup) {
-  setup.layout = placement::place(setup.placement, *setup.graph,
-                                  static_cast<std::uint32_t>(setup.cluster.servers.size()), setup.placement_options);
+  setup.layout = placement::place(setup.placement, *setup.graph, hosts_of(setup.cluster), setup.placement_options);
 }
 
 // Times for a workload that has none, from the device's roofline.
@@ -287,7 +327,7 @@ Setup make_setup(const Spec& spec, Workloads& workloads) {
                     config::format_duration(spec.workload.input_pipeline)));
   setup.variation = variation_of(spec.noise);
   const PlacementSpec& p = spec.cluster.servers.placement;
-  setup.placement = placement_name(p.kind);
+  setup.placement = p.name;
   if (p.parts > 0) setup.placement_options.parts = p.parts;
   if (p.part_size > Bytes()) setup.placement_options.slice = p.part_size;
   for (const NamedServer& named : p.by_name)
@@ -301,19 +341,31 @@ plan::Plan make_plan(const Setup& setup, const PolicySpec& spec, std::uint64_t s
   const config::Place& place = choice.file.empty() ? spec.place : choice.file_place;
   return located(place, "policies." + spec.name, [&] {
     if (choice.policy->file == policies::FileKind::Schedule)
-      return io::read_schedule(choice.file, *setup.graph, static_cast<std::uint32_t>(setup.cluster.servers.size()))
+      return io::read_schedule(choice.file, *setup.graph,
+                               {static_cast<std::uint32_t>(setup.cluster.servers.size()),
+                                static_cast<std::uint32_t>(setup.cluster.workers.size())})
           .plan;
     plan::Plan plan;
     plan.policy = spec.name;
-    plan.layout =
-        choice.order.partition > Bytes() ? plan::partition(setup.layout, choice.order.partition) : setup.layout;
+    plan.layout = layout_of(setup, choice);
     std::vector<Duration> time(setup.graph->parameters.size());
     for (const plan::Transfer& t : plan.layout.transfers)
       time[t.parameter.index()] += cluster::pull_time(setup.cluster, 0, t.server, t.bytes);
-    const policies::PolicyInput input{*setup.graph,           plan.layout,       std::move(time), seed,
-                                      setup.training.barrier, read_named(choice)};
+    const PullTimes pulls = pull_times(setup.cluster, plan.layout);
+    const policies::PolicyInput input{*setup.graph,
+                                      plan.layout,
+                                      std::move(time),
+                                      seed,
+                                      setup.training.barrier,
+                                      read_named(choice),
+                                      static_cast<std::uint32_t>(setup.cluster.workers.size()),
+                                      pulls.at_worker,
+                                      pulls.at_server};
     plan.order = policies::make_order(spec.name, input, choice.own);
     apply(choice.order, *choice.policy, plan.order);
+    for (const auto* direction : {&plan.order.pull, &plan.order.push})
+      if (const auto t = plan::too_large_for_credit(plan.layout, *direction))
+        refuse_credit(setup, plan, *t, *direction);
     return plan;
   });
 }

@@ -46,6 +46,8 @@ struct Setup {
 // times what is asked for (an update works on whole variables), and encoding and decoding are service per byte sent.
 Setup make_setup(const Spec& spec, Workloads& workloads);
 
+placement::Hosts hosts_of(const cluster::Cluster& cluster);
+
 // The same setup with another number of servers or placement; throws what placement throws.
 void place(Setup& setup);
 

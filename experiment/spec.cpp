@@ -428,7 +428,7 @@ cluster::Cluster make_cluster(const Spec& spec) {
   const std::uint32_t together = std::min(c.servers.per_host, c.servers.count);
   const bool cores_bind = c.servers.threads == 0 || c.servers.threads * together > c.servers.cores;
   cluster::Server server{"",
-                         c.servers.colocated ? cluster::Nic() : nic(c.servers.nic),
+                         c.servers.colocated > 0 ? cluster::Nic() : nic(c.servers.nic),
                          c.servers.threads,
                          service(c.servers.send),
                          service(c.servers.receive),
@@ -437,9 +437,11 @@ cluster::Cluster make_cluster(const Spec& spec) {
                          {},
                          {},
                          cores_bind ? c.servers.cores : 0};
-  if (c.servers.colocated) server.on_worker = 0;
+  if (c.servers.colocated > 0) server.on_worker = 0;
   out.servers = {server};
   out.servers_per_host = c.servers.per_host;
+  out.servers_on_workers = c.servers.colocated;
+  out.server_nic = nic(c.servers.nic);
   out.network = {c.network.model,    c.network.latency, c.network.efficiency, c.network.streams,
                  c.network.rate_cap, c.network.chunk,   c.network.loopback};
   out.step_overhead = c.step_overhead;

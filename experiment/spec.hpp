@@ -24,7 +24,6 @@ namespace stretto::experiment {
 enum class Mode : std::uint8_t { Training, Inference };
 enum class Precision : std::uint8_t { Fp32, Fp16, Int8 };
 enum class DeviceKind : std::uint8_t { Gpu, Cpu };
-enum class PlacementKind : std::uint8_t { RoundRobin, Greedy, Partitioned, ByName };
 enum class Topology : std::uint8_t { Star };
 enum class Synchronization : std::uint8_t { Sync, Async, Ssp, Backup, Local };
 enum class Optimizer : std::uint8_t { Sgd, Momentum, Adam };
@@ -103,13 +102,15 @@ struct NamedServer {
 };
 
 struct PlacementSpec {
-  PlacementKind kind = PlacementKind::RoundRobin;  // as TensorFlow does it
-  Bytes part_size;                                 // Partitioned: largest part, or 0 where `parts` is used
-  std::uint32_t parts = 0;  // Partitioned: number of equal parts; 0 with part_size 0 = one part per server
+  std::string name = "round_robin";  // of the registry; this is what TensorFlow does
+  Bytes part_size;                   // largest slice; 0: what the placement does without
+  std::uint32_t parts = 0;           // partitioned: number of equal parts; 0 with part_size 0 = one part per server
   std::vector<NamedServer> by_name;
   config::Place place;
   bool operator==(const PlacementSpec&) const = default;
 };
+
+inline constexpr std::uint32_t kAllColocated = 0xFFFFFFFFU;
 
 struct ServersSpec {
   std::uint32_t count = 1;
@@ -120,8 +121,8 @@ struct ServersSpec {
   Bandwidth update_rate = Bandwidth::unlimited();  // of sgd
   Bandwidth aggregate_rate = Bandwidth::unlimited();
   std::uint32_t per_host = 1;
-  bool colocated = false;
-  std::uint32_t cores = 0;  // 0 = enough for all threads
+  std::uint32_t colocated = 0;  // servers on workers' hosts, the first ones; kAllColocated: all
+  std::uint32_t cores = 0;      // 0 = enough for all threads
   PlacementSpec placement;
   bool operator==(const ServersSpec&) const = default;
 };

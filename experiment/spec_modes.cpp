@@ -75,14 +75,31 @@ void check_training(Reader& reader, const Node& root, const Spec& s) {
   }
 }
 
+void read_colocated(Reader& reader, const Node& node, const std::string& key, Spec& s) {
+  if (node.is_scalar() && (node.text == "true" || node.text == "false")) {
+    if (const auto all = reader.read_bool(node, key)) s.cluster.servers.colocated = *all ? kAllColocated : 0;
+  } else if (const auto count = reader.read_integer(node, key, 0, kMaxServers)) {
+    s.cluster.servers.colocated = static_cast<std::uint32_t>(*count);
+  }
+}
+
 void check_hosts(Reader& reader, const Node& root, const Spec& s) {
   const ServersSpec& servers = s.cluster.servers;
-  const std::uint32_t hosts = (servers.count + servers.per_host - 1) / servers.per_host;
-  if (servers.colocated && hosts > s.cluster.workers.count)
-    reader.error(place_of(root, "cluster.servers.colocated"), "cluster.servers.colocated",
-                 fmt::format("{} servers need {} hosts, and there are {} workers", servers.count, hosts,
-                             s.cluster.workers.count),
-                 "raise per_host or cluster.workers.count, or lower cluster.servers.count");
+  const std::uint32_t on_workers = std::min(servers.colocated, servers.count);
+  const std::uint32_t hosts = (on_workers + servers.per_host - 1) / servers.per_host;
+  const auto refuse = [&](std::string message, std::string hint) {
+    reader.error(place_of(root, "cluster.servers.colocated"), "cluster.servers.colocated", std::move(message),
+                 std::move(hint));
+  };
+  if (servers.colocated != kAllColocated && servers.colocated > servers.count)
+    refuse(fmt::format("{} of {} servers", servers.colocated, servers.count), "at most cluster.servers.count");
+  else if (hosts > s.cluster.workers.count)
+    refuse(
+        fmt::format("{} servers need {} hosts, and there are {} workers", on_workers, hosts, s.cluster.workers.count),
+        "raise per_host or cluster.workers.count, or lower cluster.servers.count");
+  else if (on_workers < servers.count && on_workers % servers.per_host != 0)
+    refuse(fmt::format("{} servers leave a worker's host with fewer than per_host", on_workers),
+           fmt::format("a multiple of {}", servers.per_host));
   const std::uint32_t together = std::min(servers.per_host, servers.count);
   if (servers.cores > 0 && servers.threads > 0 && servers.threads < servers.cores &&
       servers.cores < servers.threads * together)
@@ -136,10 +153,13 @@ void add_server_host_fields(Rows& rows) {
       "cluster.servers.per_host", 1, 64, "1", "server processes on one host, which share its NIC",
       [](auto& s) -> auto& { return s.cluster.servers.per_host; }));
   only(rows, [](const Spec& s) { return s.cluster.servers.per_host != 1; });
-  rows.push_back(config::boolean<Spec>(
-      "cluster.servers.colocated", "false", "servers run on the workers' hosts and share their NICs, from worker 0 on",
-      [](auto& s) -> auto& { return s.cluster.servers.colocated; }));
-  only(rows, [](const Spec& s) { return s.cluster.servers.colocated; });
+  rows.push_back(custom(
+      "cluster.servers.colocated", "true, false or integer", "0 to 1024", "false",
+      "servers run on the workers' hosts and share their NICs, from worker 0 on: all, none, or so many of the first",
+      read_colocated, [](const Spec& s) {
+        const std::uint32_t n = s.cluster.servers.colocated;
+        return n == 0 ? std::string() : n == kAllColocated ? std::string("true") : std::to_string(n);
+      }));
   rows.push_back(config::integer<Spec>(
       "cluster.servers.cores", 0, 65'536, "0", "cores of a host for its server processes' threads; 0 = enough for all",
       [](auto& s) -> auto& { return s.cluster.servers.cores; }));

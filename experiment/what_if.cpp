@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "experiment/order_options.hpp"
 #include "schedulers/policies/registry.hpp"
 
 namespace stretto::experiment {
@@ -28,8 +29,9 @@ bool has_limited_nic(const auto& hosts) {
                      [](const auto& host) { return !host.nic.up.is_unlimited() || !host.nic.down.is_unlimited(); });
 }
 
-// `own_layout`: the policy brings its layout, so that placements change nothing.
-std::vector<Change> changes(const Setup& setup, bool own_layout) {
+// `own_layout`: the policy brings its layout; `own_placement`: at least the rule for it, so that another one changes
+// nothing.
+std::vector<Change> changes(const Setup& setup, bool own_layout, bool own_placement) {
   std::vector<Change> list;
   const auto faster_nics = [](auto& hosts) {
     for (auto& host : hosts) host.nic = {host.nic.up.scaled(2), host.nic.down.scaled(2)};
@@ -39,12 +41,12 @@ std::vector<Change> changes(const Setup& setup, bool own_layout) {
   if (has_limited_nic(setup.cluster.servers))
     list.push_back({"server NICs 2x faster", ChangeKind::Hardware, [=](Setup& s) { faster_nics(s.cluster.servers); }});
   const auto more = cluster::with_servers(setup.cluster, static_cast<std::uint32_t>(setup.cluster.servers.size() + 1));
-  if (more && setup.placement != "by_name" && !own_layout)
+  if (more && setup.placement != "by_name" && setup.placement != "byteps" && !own_layout)
     list.push_back({"one more server", ChangeKind::Hardware, [more](Setup& s) {
                       s.cluster = *more;
                       place(s);
                     }});
-  if (setup.placement != "partitioned" && setup.cluster.servers.size() > 1 && !own_layout)
+  if (setup.placement != "partitioned" && setup.cluster.servers.size() > 1 && !own_layout && !own_placement)
     list.push_back({"variables cut over the servers (placement: partitioned)", ChangeKind::Layout, [](Setup& s) {
                       s.placement = "partitioned";
                       s.placement_options = {};
@@ -89,7 +91,8 @@ std::vector<analysis::WhatIf> what_if(const Setup& setup, const PolicySpec& poli
   few.min_replications = few.max_replications = std::min<std::uint32_t>(options.max_replications, 4);
   std::vector<analysis::WhatIf> result;
   const bool own_layout = policies::find_policy(policy.name).file == policies::FileKind::Schedule;
-  for (const Change& change : changes(setup, own_layout)) {
+  const bool own_placement = !choose_policy(policy).placement.empty();
+  for (const Change& change : changes(setup, own_layout, own_placement)) {
     Setup changed = setup;
     change.apply(changed);
     const Measured m = simulate(changed, make_plan(changed, change.policy.value_or(policy), options.seed), few);

@@ -19,7 +19,7 @@ using Style = json::Writer::Style;
 using plan::Discipline;
 
 void make_enforceable(plan::DirectionOrder& order, std::uint32_t window, const std::string& policy) {
-  if (order.discipline == Discipline::Credit)
+  if (plan::has_credit(order.discipline))
     throw UserError(fmt::format("policy {}: TensorFlow cannot be held to a credit", policy),
                     "give the policy the option `discipline: window` or `chain_window`");
   if (!order.alternatives.empty())
@@ -98,6 +98,8 @@ std::string without_newline(std::string text) {
 
 plan::Plan enforceable(plan::Plan plan, std::uint32_t window) {
   STRETTO_ASSERT(window > 0, "window {}", window);
+  if (!plan.order.start_offsets.empty())
+    throw UserError(fmt::format("policy {}: the harness cannot make workers start at different times", plan.policy));
   make_enforceable(plan.order.pull, window, plan.policy);
   make_enforceable(plan.order.push, window, plan.policy);
   return plan;

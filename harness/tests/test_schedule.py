@@ -41,14 +41,15 @@ def test_disciplines(discipline: str, found: Enforcement) -> None:
 
 def test_a_credit_needs_a_choice() -> None:
     file = copy.deepcopy(FILE)
-    file['pull'] = {'discipline': 'credit', 'credit_bytes': 4}
-    with pytest.raises(InputError, match='--mode'):
-        schedule.read(file, 's')
+    for discipline in ('credit', 'credit_skip'):
+        file['pull'] = {'discipline': discipline, 'credit_bytes': 4}
+        with pytest.raises(InputError, match='--mode'):
+            schedule.read(file, 's')
     assert schedule.read(file, 's', Enforcement('window', 2)).pull == Enforcement('window', 2)
 
 
 def test_refuses_what_it_does_not_know() -> None:
-    for key, value in (('version', 2), ('servers', 1), ('extra', 1)):
+    for key, value in (('version', 3), ('servers', 1), ('extra', 1), ('start_offsets_ps', [0, 5])):
         with pytest.raises(InputError):
             schedule.read({**FILE, key: value}, 's')
 

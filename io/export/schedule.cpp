@@ -15,7 +15,7 @@ using Style = json::Writer::Style;
 void write_direction(json::Writer& w, const plan::DirectionOrder& order) {
   w.begin_object();
   w.member("discipline", plan::kDisciplineNames[static_cast<std::size_t>(order.discipline)]);
-  if (order.discipline == plan::Discipline::Credit) w.member("credit_bytes", order.credit.count());
+  if (plan::has_credit(order.discipline)) w.member("credit_bytes", order.credit.count());
   if (order.discipline == plan::Discipline::Window || order.discipline == plan::Discipline::ChainWindow)
     w.member("window", order.window);
   if (!order.alternatives.empty()) {
@@ -55,7 +55,7 @@ std::string write_schedule(const graph::Graph& graph, const plan::Schedule& sche
                  layout.first.size(), graph.parameters.size());
   json::Writer w;
   w.begin_object();
-  w.member("format", "stretto-schedule").member("version", 1);
+  w.member("format", "stretto-schedule").member("version", 2);
   w.key("workload").begin_object(Style::Inline);
   w.member("name", schedule.workload).member("sha256", file::sha256_hex(graph::canonical_text(graph)));
   w.end_object();
@@ -69,6 +69,11 @@ std::string write_schedule(const graph::Graph& graph, const plan::Schedule& sche
   write_direction(w, order.pull);
   w.key("push");
   write_direction(w, order.push);
+  if (!order.start_offsets.empty()) {
+    w.key("start_offsets_ps").begin_array(Style::Inline);
+    for (const Duration offset : order.start_offsets) w.value(offset.ps());
+    w.end_array();
+  }
   w.key("parameters").begin_array();
   for (std::size_t p = 0; p < graph.parameters.size(); ++p) {
     w.begin_object(Style::Inline);

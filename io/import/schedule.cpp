@@ -22,6 +22,8 @@ constexpr std::int64_t kMostSlices = 20'000'000;
 constexpr std::int64_t kMostServers = 1'000'000;
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
 constexpr std::int64_t kMostWindow = 1'000'000'000;
+constexpr std::int64_t kMostWorkers = 1'000'000;
+constexpr std::int64_t kMostOffset = 1'000'000'000'000'000'000;  // ps
 constexpr std::size_t kMostDifferences = 10;
 
 struct RawSlice {
@@ -42,8 +44,11 @@ struct RawParameter {
 struct RawSchedule {
   plan::Schedule schedule;
   std::string sha256;
+  std::int64_t version = kScheduleVersion;
   std::int64_t servers = 1;
+  json::Place version_place;
   json::Place servers_place;
+  json::Place offsets_place;
   std::vector<RawParameter> parameters;
   std::size_t slices = 0;
 };
@@ -100,8 +105,8 @@ void read_direction(const json::Value& value, plan::DirectionOrder& order) {
       {"alternatives", false, [&](const json::Value& v) { read_alternatives(v, order.alternatives); }},
   });
   const bool windowed = order.discipline == Discipline::Window || order.discipline == Discipline::ChainWindow;
-  const bool credited = order.discipline == Discipline::Credit;
-  if (credited != (credit > 0)) value.error("credit_bytes belongs to the discipline credit, and to it alone");
+  if (plan::has_credit(order.discipline) != (credit > 0))
+    value.error("credit_bytes belongs to the disciplines credit and credit_skip, and to them alone");
   if (windowed != (window > 0))
     value.error("window belongs to the disciplines window and chain_window, and to them alone");
   if (!order.alternatives.empty() && order.discipline != Discipline::Unordered)
@@ -147,6 +152,16 @@ void read_parameter(const json::Value& value, RawSchedule& raw) {
   });
 }
 
+void read_offsets(const json::Value& value, RawSchedule& raw) {
+  raw.offsets_place = value.place();
+  std::vector<Duration>& offsets = raw.schedule.plan.order.start_offsets;
+  value.elements([&](const json::Value& v) {
+    if (offsets.size() >= kMostWorkers) v.fatal(fmt::format("more than {} workers", kMostWorkers));
+    offsets.push_back(Duration::ps(v.integer(0, kMostOffset).value_or(0)));
+  });
+  if (offsets.empty()) value.error("names no worker");
+}
+
 void read_root(const json::Value& root, RawSchedule& raw) {
   plan::Schedule& s = raw.schedule;
   root.fields({
@@ -156,8 +171,10 @@ void read_root(const json::Value& root, RawSchedule& raw) {
          if (text && *text != kScheduleFormat) v.fatal(fmt::format("must be \"{}\"", kScheduleFormat));
        }},
       {"version", true,
-       [](const json::Value& v) {
+       [&](const json::Value& v) {
          const auto version = v.integer(1);
+         raw.version = version.value_or(kScheduleVersion);
+         raw.version_place = v.place();
          if (version && *version > kScheduleVersion)
            v.fatal(
                fmt::format("version {} is newer than this program, which reads up to {}", *version, kScheduleVersion),
@@ -178,6 +195,7 @@ void read_root(const json::Value& root, RawSchedule& raw) {
        }},
       {"pull", true, [&](const json::Value& v) { read_direction(v, s.plan.order.pull); }},
       {"push", true, [&](const json::Value& v) { read_direction(v, s.plan.order.push); }},
+      {"start_offsets_ps", false, [&](const json::Value& v) { read_offsets(v, raw); }},
       {"parameters", true,
        [&](const json::Value& v) { v.elements([&](const json::Value& p) { read_parameter(p, raw); }); }},
   });
@@ -186,6 +204,11 @@ void read_root(const json::Value& root, RawSchedule& raw) {
 // What the schedule says that cannot be, whatever the workload.
 void check(json::Document& document, const RawSchedule& raw) {
   const plan::Order& order = raw.schedule.plan.order;
+  const bool new_discipline =
+      order.pull.discipline == plan::Discipline::CreditSkip || order.push.discipline == plan::Discipline::CreditSkip;
+  if (raw.version < 2 && (new_discipline || !order.start_offsets.empty()))
+    document.error(raw.version_place, "version", "version 1 knows neither credit_skip nor start_offsets_ps",
+                   "\"version\": 2");
   const auto ranks = [](const plan::DirectionOrder& o) {
     return o.discipline != plan::Discipline::Free && o.discipline != plan::Discipline::Unordered;
   };
@@ -204,6 +227,12 @@ void check(json::Document& document, const RawSchedule& raw) {
       if ((slice.pull != plan::kUnranked && !ranks(order.pull)) ||
           (slice.push != plan::kUnranked && !ranks(order.push)))
         document.error(slice.place, slice_key, "has a rank, but the discipline of its direction knows none");
+      const auto too_large = [&](const plan::DirectionOrder& o, std::uint32_t rank) {
+        return o.discipline == plan::Discipline::CreditSkip && rank != plan::kUnranked &&
+               slice.bytes > o.credit.count();
+      };
+      if (too_large(order.pull, slice.pull) || too_large(order.push, slice.push))
+        document.error(slice.place, slice_key + ".bytes", "more than the credit of credit_skip: it could never go");
     }
     if (sum != p.bytes)
       document.error(p.place, key + ".slices", fmt::format("do not add up to the {} bytes of the parameter", p.bytes));
@@ -296,7 +325,7 @@ void fill(RawSchedule& raw, const graph::Graph& graph, const Index& index) {
 }  // namespace
 
 plan::Schedule parse_schedule(const std::string& text, const std::string& path, const graph::Graph& graph,
-                              std::uint32_t servers) {
+                              Processes there) {
   RawSchedule raw;
   Index index;
   json::Document document(text, path);
@@ -309,20 +338,26 @@ plan::Schedule parse_schedule(const std::string& text, const std::string& path, 
                        fmt::format("\"{}\" is named twice", raw.parameters[i].name));
   });
   check_workload(raw, path, graph, index);
-  if (raw.servers != servers)
+  if (raw.servers != there.servers)
     throw UserError(
         {{Severity::Error, file::span_at(text, path, raw.servers_place.offset, raw.servers_place.length), "servers",
           fmt::format("the schedule is for {} server{}, and there {} {}", raw.servers, raw.servers == 1 ? "" : "s",
-                      servers == 1 ? "is" : "are", servers),
+                      there.servers == 1 ? "is" : "are", there.servers),
           fmt::format("set cluster.servers.count to {}", raw.servers)}});
+  if (const std::size_t n = raw.schedule.plan.order.start_offsets.size(); n != 0 && n != there.workers)
+    throw UserError({{Severity::Error, file::span_at(text, path, raw.offsets_place.offset, raw.offsets_place.length),
+                      "start_offsets_ps",
+                      fmt::format("the schedule is for {} worker{}, and there {} {}", n, n == 1 ? "" : "s",
+                                  there.workers == 1 ? "is" : "are", there.workers),
+                      fmt::format("set cluster.workers.count to {}", n)}});
   fill(raw, graph, index);
   return std::move(raw.schedule);
 }
 
-plan::Schedule read_schedule(const std::string& path, const graph::Graph& graph, std::uint32_t servers) {
+plan::Schedule read_schedule(const std::string& path, const graph::Graph& graph, Processes there) {
   file::Limits limits;
   limits.max_bytes = std::size_t{256} << 20;
-  return parse_schedule(file::read(path, limits), path, graph, servers);
+  return parse_schedule(file::read(path, limits), path, graph, there);
 }
 
 }  // namespace stretto::io

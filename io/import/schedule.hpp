@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reader of schedule files (io/export/schedule.hpp). A schedule is taken for the workload that it was made for, or
-// refused with the differences: parameters that are missing, superfluous or of another size, at most 10 of them; or
-// other ops where the parameters agree. Reading is strict, as for workload files. Limits: 256 MiB, 20 million slices.
+// Reader of schedule files (io/export/schedule.hpp), versions 1 and 2. Version 1 knew neither credit_skip nor start
+// offsets; it is read as it is. A schedule is taken for the workload that it was made for, or refused with the
+// differences: parameters that are missing, superfluous or of another size, at most 10 of them; or other ops where the
+// parameters agree; or another number of servers or, with start offsets, of workers. Reading is strict, as for workload
+// files. Limits: 256 MiB, 20 million slices.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +16,17 @@
 namespace stretto::io {
 
 inline constexpr std::string_view kScheduleFormat = "stretto-schedule";
-inline constexpr std::int64_t kScheduleVersion = 1;
+inline constexpr std::int64_t kScheduleVersion = 2;
 
-// The schedule's layout has the parameters in the order of `graph`. `servers` is the number that there are.
-plan::Schedule read_schedule(const std::string& path, const graph::Graph& graph, std::uint32_t servers);
+// How many there are.
+struct Processes {
+  std::uint32_t servers = 1;
+  std::uint32_t workers = 1;
+};
+
+// The schedule's layout has the parameters in the order of `graph`.
+plan::Schedule read_schedule(const std::string& path, const graph::Graph& graph, Processes there);
 plan::Schedule parse_schedule(const std::string& text, const std::string& path, const graph::Graph& graph,
-                              std::uint32_t servers);
+                              Processes there);
 
 }  // namespace stretto::io

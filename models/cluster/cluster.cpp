@@ -25,15 +25,21 @@ const Nic& nic_of(const Cluster& cluster, std::size_t server) {
 
 std::optional<Cluster> with_servers(Cluster cluster, std::uint32_t count) {
   const std::uint32_t together = cluster.servers_per_host;
-  const bool on_workers = cluster.servers.front().on_worker.has_value();
-  if (on_workers && (count + together - 1) / together > cluster.workers.size()) return std::nullopt;
+  const std::uint32_t on_workers =
+      cluster.servers.front().on_worker ? std::min(cluster.servers_on_workers, count) : 0;
+  if ((on_workers + together - 1) / together > cluster.workers.size()) return std::nullopt;
   cluster.servers.resize(count, cluster.servers.front());
   for (std::uint32_t s = 0; s < count; ++s) {
     const std::uint32_t host = s / together;
     cluster.servers[s].name = fmt::format("server {}", s);
     cluster.servers[s].with_server.reset();
     if (s % together != 0) cluster.servers[s].with_server = host * together;
-    if (on_workers) cluster.servers[s].on_worker = host;
+    if (s < on_workers) {
+      cluster.servers[s].on_worker = host;
+    } else if (on_workers > 0) {
+      cluster.servers[s].on_worker.reset();
+      cluster.servers[s].nic = cluster.server_nic;
+    }
   }
   return cluster;
 }

@@ -82,10 +82,13 @@ struct Cluster {
   Network network;
   Duration step_overhead;              // per worker at the start of each step
   std::uint32_t servers_per_host = 1;  // how servers are grouped: s runs on host s / servers_per_host
+  // Where the first server runs on a worker's host: how many do, from the first on; the others have this NIC.
+  std::uint32_t servers_on_workers = 0xFFFFFFFFU;
+  Nic server_nic;
 };
 
-// The same cluster with `count` (>= 1) servers like its first one, grouped as they are; none where they run on the
-// workers' hosts and these are too few.
+// The same cluster with `count` (>= 1) servers like its first one, grouped as they are, as many of them on workers' hosts
+// as it says; none where these are too few.
 std::optional<Cluster> with_servers(Cluster cluster, std::uint32_t count);
 
 // One way between the two: 0 on one host.

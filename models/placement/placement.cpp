@@ -9,6 +9,7 @@
 #include <map>
 #include <queue>
 
+#include "sim/base/assert.hpp"
 #include "sim/base/diagnostic.hpp"
 
 namespace stretto::placement {
@@ -19,7 +20,9 @@ using graph::Graph;
 using graph::Parameter;
 using graph::ParameterId;
 
-constexpr std::int64_t kElement = 4;                // bytes of a float32
+constexpr std::int64_t kElement = 4;  // bytes of a float32
+__extension__ using Wide = __int128;
+
 constexpr std::int64_t kMaxTransfers = 20'000'000;  // of one layout; a typing error, not a plan
 
 // Builds a layout parameter by parameter, in creation order.
@@ -44,7 +47,8 @@ class Builder {
   std::uint32_t slices_ = 0;
 };
 
-plan::Layout round_robin(const Graph& graph, std::uint32_t servers, const Options&) {
+plan::Layout round_robin(const Graph& graph, const Hosts& hosts, const Options&) {
+  const std::uint32_t servers = hosts.servers;
   Builder builder(servers);
   for (std::size_t i = 0; i < graph.parameters.size(); ++i) {
     builder.slice(graph.parameters[i].bytes, static_cast<std::uint32_t>(i % servers));
@@ -53,7 +57,8 @@ plan::Layout round_robin(const Graph& graph, std::uint32_t servers, const Option
   return builder.take();
 }
 
-plan::Layout greedy(const Graph& graph, std::uint32_t servers, const Options&) {
+plan::Layout greedy(const Graph& graph, const Hosts& hosts, const Options&) {
+  const std::uint32_t servers = hosts.servers;
   using Load = std::pair<Bytes, std::uint32_t>;
   std::priority_queue<Load, std::vector<Load>, std::greater<>> least;
   for (std::uint32_t s = 0; s < servers; ++s) least.emplace(Bytes(0), s);
@@ -87,7 +92,8 @@ Cut cut_of(Bytes bytes, std::uint32_t servers, const Options& options) {
   return cut;
 }
 
-plan::Layout partitioned(const Graph& graph, std::uint32_t servers, const Options& options) {
+plan::Layout partitioned(const Graph& graph, const Hosts& hosts, const Options& options) {
+  const std::uint32_t servers = hosts.servers;
   if (options.parts && options.slice) throw UserError("partitioned takes either parts or slice, not both");
   if (options.parts && *options.parts == 0) throw UserError("parts is 0", "at least 1");
   if (options.slice && options.slice->count() < 1)
@@ -112,7 +118,8 @@ plan::Layout partitioned(const Graph& graph, std::uint32_t servers, const Option
   return builder.take();
 }
 
-plan::Layout by_name(const Graph& graph, std::uint32_t servers, const Options& options) {
+plan::Layout by_name(const Graph& graph, const Hosts& hosts, const Options& options) {
+  const std::uint32_t servers = hosts.servers;
   std::vector<Diagnostic> wrong;
   const auto report = [&](std::string message, std::string hint = "") {
     wrong.push_back({Severity::Error, {}, "", std::move(message), std::move(hint)});
@@ -150,11 +157,100 @@ plan::Layout by_name(const Graph& graph, std::uint32_t servers, const Options& o
   return builder.take();
 }
 
-constexpr std::array<Placement, 4> kPlacements{{
+// Calls `slice`(number, bytes) for each slice of at most `most` bytes; the last one has the rest.
+template <class F>
+void cut(Bytes bytes, Bytes most, F&& slice) {
+  std::uint32_t number = 0;
+  for (std::int64_t left = bytes.count(); left > 0; left -= most.count())
+    slice(number++, Bytes(std::min(left, most.count())));
+}
+
+void check_slices(const Graph& graph, std::optional<Bytes> most) {
+  if (!most) return;
+  if (most->count() < 1) throw UserError(fmt::format("slice is {} bytes", most->count()), "at least 1 B");
+  std::int64_t transfers = 0;
+  for (const Parameter& parameter : graph.parameters) {
+    transfers += divide_up(parameter.bytes.count(), most->count());
+    if (transfers > kMaxTransfers)
+      throw UserError(fmt::format("the partition makes more than {} slices", kMaxTransfers), "use larger slices");
+  }
+}
+
+std::uint64_t djb2(std::uint64_t key) {
+  std::uint64_t hash = 5381;
+  for (const char c : std::to_string(key)) hash = 33 * hash + static_cast<unsigned char>(c);
+  return hash;
+}
+
+plan::Layout by_hash(const Graph& graph, const Hosts& hosts, const Options& options) {
+  check_slices(graph, options.slice);
+  Builder builder(hosts.servers);
+  for (std::uint64_t v = 0; v < graph.parameters.size(); ++v) {
+    const Bytes bytes = graph.parameters[v].bytes;
+    cut(bytes, options.slice.value_or(bytes), [&](std::uint32_t i, Bytes part) {
+      builder.slice(part, static_cast<std::uint32_t>(djb2((v << 16) + i) % hosts.servers));
+    });
+    builder.end_parameter();
+  }
+  return builder.take();
+}
+
+plan::Layout p3(const Graph& graph, const Hosts& hosts, const Options& options) {
+  const Bytes most = options.slice.value_or(Bytes(200'000));
+  check_slices(graph, most);
+  Builder builder(hosts.servers);
+  for (std::uint64_t v = 0; v < graph.parameters.size(); ++v) {
+    const Bytes bytes = graph.parameters[v].bytes;
+    if (bytes > most)
+      cut(bytes, most, [&](std::uint32_t i, Bytes part) { builder.slice(part, i % hosts.servers); });
+    else
+      builder.slice(bytes, static_cast<std::uint32_t>(9973 * v % hosts.servers));
+    builder.end_parameter();
+  }
+  return builder.take();
+}
+
+plan::Layout byteps(const Graph& graph, const Hosts& hosts, const Options& options) {
+  const std::uint32_t n = hosts.workers;
+  const std::uint32_t k = hosts.servers - std::min(hosts.on_workers, hosts.servers);
+  if (hosts.on_workers != n || hosts.shared)
+    throw UserError(
+        fmt::format("byteps needs a server on the host of each of the {} workers, and one on each further host", n),
+        fmt::format("cluster.servers: {{count: {}, colocated: {}}}, or more servers than that; per_host: 1", n, n));
+  if (k > n)
+    throw UserError(
+        fmt::format("byteps splits over at most as many hosts of servers alone as workers: {} and {}", k, n),
+        fmt::format("cluster.servers.count: at most {}", 2 * n));
+  const Bytes most = options.slice.value_or(Bytes(4'096'000));
+  check_slices(graph, most);
+  // Shares as whole numbers.
+  const std::int64_t on_worker = n == k ? 0 : n - k;
+  const std::int64_t alone = n == k ? 1 : 2 * (std::int64_t{n} - 1);
+  std::vector<std::int64_t> load(hosts.servers, 0);
+  const auto share = [&](std::uint32_t s) { return s < n ? on_worker : alone; };
+  Builder builder(hosts.servers);
+  for (const Parameter& parameter : graph.parameters) {
+    cut(parameter.bytes, most, [&](std::uint32_t, Bytes part) {
+      std::uint32_t best = hosts.servers;
+      const auto after = [&](std::uint32_t s) { return static_cast<Wide>(load[s] + part.count()); };
+      for (std::uint32_t s = 0; s < hosts.servers; ++s)
+        if (share(s) > 0 && (best == hosts.servers || after(s) * share(best) < after(best) * share(s))) best = s;
+      load[best] += part.count();
+      builder.slice(part, best);
+    });
+    builder.end_parameter();
+  }
+  return builder.take();
+}
+
+constexpr std::array<Placement, 7> kPlacements{{
     {"round_robin", "variables in creation order to servers in turn (TensorFlow's default)", "", round_robin},
     {"greedy", "variables in creation order to the server with the fewest bytes", "", greedy},
     {"partitioned", "variables cut in equal slices, dealt over the servers", "parts size", partitioned},
     {"by_name", "each variable on the server that a list names", "servers", by_name},
+    {"hash", "variables, or slices of them, by the djb2 hash of their key (BytePS's default)", "size", by_hash},
+    {"p3", "large variables in slices to servers in turn, others whole by 9973 x number (P3)", "size", p3},
+    {"byteps", "slices by BytePS's best split over workers' hosts and hosts of servers alone", "size", byteps},
 }};
 
 bool takes(const Placement& placement, std::string_view option) {
@@ -194,11 +290,23 @@ const Placement& find_placement(std::string_view name) {
   throw UserError("there is no placement '" + std::string(name) + "'", name_hint(name, placement_names()));
 }
 
-plan::Layout place(std::string_view name, const Graph& graph, std::uint32_t servers, const Options& options) {
+plan::Layout place(std::string_view name, const Graph& graph, const Hosts& hosts, const Options& options) {
   const Placement& placement = find_placement(name);
-  if (servers == 0) throw UserError("there are no servers to place variables on", "at least 1");
+  if (hosts.servers == 0) throw UserError("there are no servers to place variables on", "at least 1");
   refuse_foreign(placement, options);
-  return placement.place(graph, servers, options);
+  return placement.place(graph, hosts, options);
+}
+
+plan::Layout place(std::string_view name, const Graph& graph, std::uint32_t servers, const Options& options) {
+  return place(name, graph, Hosts{servers, 1, 0, false}, options);
+}
+
+BestSplit best_split(std::uint32_t n, std::uint32_t k) {
+  STRETTO_ASSERT(n >= 1 && k <= n, "split over {} and {} hosts", n, k);
+  const double machines = n;
+  const double d = machines * machines + machines * k - 2.0 * k;
+  if (n == k) return {0, 1 / machines, 1};
+  return {(machines - k) / d, 2 * (machines - 1) / d, 2 * machines * (machines - 1) / d};
 }
 
 }  // namespace stretto::placement

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,7 +43,10 @@ struct Layout {
 //              (one latency later); those that may go together go in random order (what an unmodified TensorFlow
 //              enforces)
 //   ChainWindow  as Window, and not before the message of the rank before it has been handed over
-enum class Discipline : std::uint8_t { Free, Unordered, Strict, Priority, Credit, Window, ChainWindow };
+//   CreditSkip  the least ready rank that the credit left holds all of: larger ones are skipped, not waited for
+enum class Discipline : std::uint8_t { Free, Unordered, Strict, Priority, Credit, Window, ChainWindow, CreditSkip };
+
+constexpr bool has_credit(Discipline d) { return d == Discipline::Credit || d == Discipline::CreditSkip; }
 
 inline constexpr std::uint32_t kUnranked = std::numeric_limits<std::uint32_t>::max();
 
@@ -51,7 +55,7 @@ struct DirectionOrder {
   // Per transfer of the layout (global; renumbered per channel when compiled); kUnranked passes freely.
   // Empty for Free and Unordered.
   std::vector<std::uint32_t> rank;
-  Bytes credit;              // Credit only, > 0
+  Bytes credit;              // Credit: > 0; CreditSkip: holds the largest ranked transfer
   std::uint32_t window = 0;  // Window and ChainWindow only, > 0
   // Unordered only: rank per transfer in each alternative, of which every worker draws one in each iteration; equal
   // ranks go by transfer, a transfer without rank (kUnranked) takes a random place. Empty: uniform permutations. One
@@ -59,9 +63,20 @@ struct DirectionOrder {
   std::vector<std::vector<std::uint32_t>> alternatives = {};
 };
 
+// CreditSkip: the first ranked transfer that is larger than the credit and so could never go.
+inline std::optional<std::uint32_t> too_large_for_credit(const Layout& layout, const DirectionOrder& order) {
+  if (order.discipline != Discipline::CreditSkip) return std::nullopt;
+  for (std::uint32_t t = 0; t < layout.transfers.size() && t < order.rank.size(); ++t)
+    if (order.rank[t] != kUnranked && layout.transfers[t].bytes > order.credit) return t;
+  return std::nullopt;
+}
+
 struct Order {
   DirectionOrder pull;
   DirectionOrder push;
+  // Per worker, >= 0; empty: none. With a barrier (and backup workers) every step of the worker starts so much later
+  // than it could; without one only its first step.
+  std::vector<Duration> start_offsets = {};
 };
 
 struct Plan {

@@ -28,7 +28,7 @@ struct Schedule {
 };
 
 // Names of the disciplines in files, in the order of the enum.
-inline constexpr const char* kDisciplineNames[] = {"free",   "unordered", "strict",      "priority",
-                                                   "credit", "window",    "chain_window"};
+inline constexpr const char* kDisciplineNames[] = {"free",   "unordered", "strict",       "priority",
+                                                   "credit", "window",    "chain_window", "credit_skip"};
 
 }  // namespace stretto::plan

@@ -44,7 +44,7 @@ void Compiler::add_worker(std::uint32_t w) {
   Step step;
   step.worker = w;
   step.start = step.begun = add(Role::Start, w, 0, builder_.add_join());
-  start_.push_back(step.start);
+  out_.start.push_back(step.start);
   if (cluster_.step_overhead > Duration()) {
     step.begun = add(Role::Overhead, w, 0, builder_.add_delay(cluster_.step_overhead));
     builder_.add_edge(step.start, step.begun);

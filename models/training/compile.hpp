@@ -96,6 +96,7 @@ struct Compiled {
   std::vector<program::ActivityId> pull;     // [worker * transfers + transfer]
   std::vector<program::ActivityId> push;     // the same; none() where the transfer is not pushed
   std::vector<program::ActivityId> applied;  // the same; async and ssp: end of the update with that gradient
+  std::vector<program::ActivityId> start;    // per worker: start of its step
   std::vector<program::PoolId> device;       // per worker
   std::vector<program::PoolId> worker_threads;
   std::vector<program::PoolId> server_threads;

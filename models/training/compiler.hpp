@@ -77,7 +77,6 @@ class Compiler {
   std::vector<program::ChannelId> push_channel_;
   std::vector<ActivityId> aggregate_;  // per transfer; shared updates only
   std::vector<ActivityId> update_;
-  std::vector<ActivityId> start_;  // per worker
   std::vector<ActivityId> worker_done_;
   ActivityId step_end_;
 };

@@ -27,6 +27,8 @@ channel::HandOver hand_over(plan::Discipline discipline) {
       return channel::HandOver::Window;
     case plan::Discipline::ChainWindow:
       return channel::HandOver::ChainWindow;
+    case plan::Discipline::CreditSkip:
+      return channel::HandOver::CreditSkip;
   }
   STRETTO_ASSERT(false, "discipline {}", static_cast<int>(discipline));
   return channel::HandOver::Free;
@@ -69,7 +71,7 @@ void compile_direction(const Compiled& compiled, const std::vector<ActivityId>& 
   if (rule == channel::HandOver::Free) return;
   const bool windowed = rule == channel::HandOver::Window || rule == channel::HandOver::ChainWindow;
   STRETTO_ASSERT(!windowed || order.window > 0, "window {}", order.window);
-  STRETTO_ASSERT(rule != channel::HandOver::Credit || order.credit > Bytes(), "credit {}", order.credit.count());
+  STRETTO_ASSERT(!plan::has_credit(order.discipline) || order.credit > Bytes(), "credit {}", order.credit.count());
   for (std::uint32_t w = 0; w < compiled.workers; ++w) {
     std::uint32_t leader = program::kPassFreely;
     for (std::uint32_t t = 0; t < compiled.transfers; ++t) {
@@ -96,8 +98,8 @@ void compile_direction(const Compiled& compiled, const std::vector<ActivityId>& 
   std::sort(by_rank.begin(), by_rank.end(), [&](std::uint32_t a, std::uint32_t b) {
     return order.rank[a] != order.rank[b] ? order.rank[a] < order.rank[b] : a < b;
   });
-  // Priority and Credit compare ranks over channels (Credit) and need no dense places.
-  const bool dense = rule != channel::HandOver::Priority && rule != channel::HandOver::Credit;
+  // Priority and credits compare ranks over channels (credits) and need no dense places.
+  const bool dense = rule != channel::HandOver::Priority && !plan::has_credit(order.discipline);
   for (std::uint32_t w = 0; w < compiled.workers; ++w)
     for (const std::uint32_t t : by_rank) {
       const ActivityId m = messages[w * compiled.transfers + t];
@@ -121,6 +123,10 @@ program::OrderTable compile_order(const Compiled& compiled, const plan::Layout& 
   table.leader.assign(compiled.program.channels.size(), 0);
   table.credit.assign(compiled.program.channels.size(), 0);
   table.rank.assign(compiled.program.size(), program::kPassFreely);
+  STRETTO_ASSERT(order.start_offsets.empty() || order.start_offsets.size() == compiled.workers, "{} offsets of {}",
+                 order.start_offsets.size(), compiled.workers);
+  for (std::uint32_t w = 0; w < order.start_offsets.size(); ++w)
+    table.delayed.push_back({compiled.start[w].index(), order.start_offsets[w], !compiled.barrier});
   compile_direction(compiled, compiled.pull, order.pull, table);
   compile_direction(compiled, compiled.push, order.push, table);
   return table;

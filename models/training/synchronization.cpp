@@ -103,14 +103,14 @@ void Compiler::add_gate() {
   const ActivityId gate = add(Role::Gate, 0, 0, builder_.add_gate(options_.staleness + 1));
   for (std::uint32_t w = 0; w < out_.workers; ++w) {
     builder_.add_edge(worker_done_[w], gate, 1);
-    builder_.add_edge(gate, start_[w]);
+    builder_.add_edge(gate, out_.start[w]);
   }
 }
 
 // A worker that comes to a step that is over leaves it out; a gradient that comes too late is not added up.
 void Compiler::skip_late_steps() {
   std::vector<std::uint32_t> group;
-  for (const ActivityId start : start_) group.push_back(builder_.add_skip(start, step_end_));
+  for (const ActivityId start : out_.start) group.push_back(builder_.add_skip(start, step_end_));
   for (std::uint32_t a = 0; a < out_.labels.size(); ++a) {
     const Label& label = out_.labels[a];
     switch (label.role) {

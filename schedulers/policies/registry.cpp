@@ -4,13 +4,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
+#include "schedulers/policies/by_layer.hpp"
 #include "schedulers/policies/fifo.hpp"
 #include "schedulers/policies/named.hpp"
 #include "schedulers/policies/random.hpp"
+#include "schedulers/policies/staggered.hpp"
 #include "schedulers/policies/tac.hpp"
 #include "schedulers/policies/tic.hpp"
+#include "schedulers/policies/wfbp.hpp"
 #include "sim/base/assert.hpp"
 #include "sim/base/diagnostic.hpp"
 
@@ -41,6 +45,40 @@ const std::vector<Policy>& table() {
        make_fifo,
        Shared::All,
        {{"discipline", "credit"}, {"credit", "16 MiB"}, {"partition", "4 MiB"}, {"direction", "both"}}},
+      {"p3",
+       "P3: slices by layer, both ways, dealt over the servers; about one waits below the queue",
+       {{"placement", "p3 experiment", "where the slices lie"}},
+       make_by_layer,
+       Shared::All,
+       {{"discipline", "credit"}, {"credit", "400 kB"}, {"partition", "200 kB"}, {"direction", "both"}},
+       FileKind::None,
+       "p3"},
+      {"bytescheduler",
+       "ByteScheduler for parameter servers: partitions by layer, both ways, under a credit",
+       {},
+       make_fifo,
+       Shared::All,
+       {{"discipline", "credit"}, {"credit", "16 MB"}, {"partition", "4 MB"}, {"direction", "both"}}},
+      {"byteps",
+       "BytePS: partitions by layer, both ways; one larger than the credit left is skipped",
+       {{"placement", "hash experiment", "where the partitions lie"}},
+       make_by_layer,
+       Shared::All,
+       {{"discipline", "credit_skip"}, {"credit", "16384 kB"}, {"partition", "4096 kB"}, {"direction", "both"}},
+       FileKind::None,
+       "hash"},
+      {"wfbp",
+       "Poseidon's wait-free backpropagation: what is ready goes, first come, first served, both ways",
+       {},
+       make_wfbp,
+       Shared::Partition},
+      {"staggered",
+       "fifo, and groups of workers start one after the other",
+       {{"group", "", "workers that start together; default: as many as fill the servers' NICs", OptionKind::Count, 1,
+         1'000'000},
+        {"offset", "", "from one group's start to the next; default: the time of a group's pulls",
+         OptionKind::Duration}},
+       make_staggered},
       {"order_file",
        "the order of a file: one line per parameter, name TAB priority",
        {kFile, {"missing", "free error", "what becomes of parameters that the file leaves out"}},
@@ -66,6 +104,8 @@ const std::vector<Policy>& table() {
   return kTable;
 }
 
+constexpr std::int64_t kMostOffset = 3'600'000'000'000'000;  // one hour, in ps
+
 std::vector<std::string> split(std::string_view words) {
   std::vector<std::string> result;
   while (!words.empty()) {
@@ -77,6 +117,13 @@ std::vector<std::string> split(std::string_view words) {
 }
 
 }  // namespace
+
+std::optional<std::int64_t> number_of(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
 
 std::span<const Policy> policies() { return table(); }
 
@@ -106,6 +153,15 @@ void check_options(const Policy& policy, const PolicyOptions& options) {
     if (known == nullptr) {
       report(fmt::format("policy {} has no option '{}'", policy.name, name),
              names.empty() ? "it takes no options" : name_hint(name, names));
+      continue;
+    }
+    if (known->kind != OptionKind::Text) {
+      const auto number = number_of(value);
+      const std::int64_t low = known->kind == OptionKind::Count ? known->low : 0;
+      const std::int64_t high = known->kind == OptionKind::Count ? known->high : kMostOffset;
+      if (!number || *number < low || *number > high)
+        report(fmt::format("option {} of policy {} is '{}'", name, policy.name, value),
+               fmt::format("valid: {} to {}{}", low, high, known->kind == OptionKind::Count ? "" : " ps"));
       continue;
     }
     const auto values = split(known->values);

@@ -2,15 +2,16 @@
 // Transfer policies: pure functions from (replica graph, layout, transfer times, seed) to plan::Order. This registry is
 // the only place that names them all; the engine executes orders and knows no policy.
 //
-// Every policy ranks the pulls by parameter; the slices of a parameter take adjacent ranks, servers in turn. Pushes go
-// when ready (Free). Discipline of the pulls: Strict with a barrier, Priority without one; `random` and `recorded` are
-// Unordered in both. Ties are broken by parameter name, then id, so that no order depends on the order of the input's
-// containers. The options that all ranking policies share (discipline, window, credit, partition, direction) are read
-// and applied by the caller; the registry says which of them a policy takes, and with which defaults.
+// Every policy ranks the pulls by parameter; the slices of a parameter take adjacent ranks, servers in turn or by
+// number. Pushes go when ready (Free). Discipline of the pulls: Strict with a barrier, Priority without one; `random`
+// and `recorded` are Unordered in both, `wfbp` is Free. Ties are broken by parameter name, then id, so that no order
+// depends on the order of the input's containers. The options that all ranking policies share (discipline, window,
+// credit, partition, direction) are read and applied by the caller; the registry says which of them a policy takes.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,15 +33,24 @@ struct PolicyInput {
   std::uint64_t seed = 1;
   bool barrier = true;
   std::vector<plan::NamedOrder> named = {};
+  std::uint32_t workers = 1;
+  // Time of one worker's pulls, all servers together: at the worker's NIC, and at the server whose NIC needs longest.
+  Duration pulls_at_worker = {};
+  Duration pulls_at_server = {};
 };
 
-// Option -> value, as text: {"ties", "random"}.
+// Option -> value, as text: {"ties", "random"}; a count as its digits, a duration in ps.
 using PolicyOptions = std::map<std::string, std::string>;
+
+enum class OptionKind : std::uint8_t { Text, Count, Duration };
 
 struct PolicyOption {
   std::string_view name;
-  std::string_view values;  // valid values, separated by spaces, the first is the default; empty: any text
+  std::string_view values;  // Text: valid values, separated by spaces, the first is the default; empty: any text
   std::string_view help;
+  OptionKind kind = OptionKind::Text;
+  std::int64_t low = 0;  // Count: range. A duration is at most an hour
+  std::int64_t high = 0;
 };
 
 // Which of the shared options a policy takes.
@@ -57,6 +67,9 @@ struct Policy {
   Shared shared = Shared::All;
   PolicyOptions defaults = {};  // of shared options, where they differ from those of other policies
   FileKind file = FileKind::None;
+  // The placement that the policy brings, with slices of its partition; empty: that of the experiment. Such a policy
+  // has the option `placement`, with which the experiment's is taken.
+  std::string_view placement = {};
 };
 
 // The registry, in the order of `stretto list policies`.
@@ -68,6 +81,9 @@ const Policy& find_policy(std::string_view name);
 
 // UserError that lists the valid options (or values) for each one that `policy` does not take.
 void check_options(const Policy& policy, const PolicyOptions& options);
+
+// A count or a duration (ps) of PolicyOptions, if it is a whole number.
+std::optional<std::int64_t> number_of(std::string_view text);
 
 // find_policy, check_options, make. The policy is not one whose file is the whole plan.
 plan::Order make_order(std::string_view name, const PolicyInput& input, const PolicyOptions& options = {});

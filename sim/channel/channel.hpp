@@ -42,7 +42,7 @@ struct Channel {
 };
 
 // How ready messages are handed over; see plan::Discipline for the meanings.
-enum class HandOver : std::uint8_t { Free, Unordered, Strict, Priority, Credit, Window, ChainWindow };
+enum class HandOver : std::uint8_t { Free, Unordered, Strict, Priority, Credit, Window, ChainWindow, CreditSkip };
 
 // Messages that wait for their turn. Least (key, activity) first; Strict and ChainWindow release only the key that is
 // next.
@@ -63,6 +63,21 @@ class TurnQueue {
     activity = items_.front().activity;
     std::pop_heap(items_.begin(), items_.end(), later);
     items_.pop_back();
+    ++next_;
+    return true;
+  }
+  // CreditSkip: the first message of at most `most` bytes, if any. O(log n) where the first of all fits, else O(n).
+  template <class BytesOf>
+  bool pop_fitting(std::int64_t most, BytesOf&& bytes_of, std::uint32_t& activity) {
+    if (items_.empty() || most <= 0) return false;
+    if (bytes_of(items_.front().activity) <= most) return pop(HandOver::CreditSkip, activity);
+    auto best = items_.end();
+    for (auto item = items_.begin(); item != items_.end(); ++item)
+      if (bytes_of(item->activity) <= most && (best == items_.end() || later(*best, *item))) best = item;
+    if (best == items_.end()) return false;
+    activity = best->activity;
+    items_.erase(best);
+    std::make_heap(items_.begin(), items_.end(), later);
     ++next_;
     return true;
   }

@@ -12,6 +12,14 @@ namespace stretto::program {
 
 inline constexpr std::uint32_t kPassFreely = std::numeric_limits<std::uint32_t>::max();
 
+// A join that ends some time after all that it waits for has come: in every iteration, or only in the first.
+struct Delayed {
+  std::uint32_t join = 0;
+  Duration by;
+  bool first_only = false;
+  bool operator==(const Delayed&) const = default;
+};
+
 struct OrderTable {
   // Per channel; empty = all Free.
   std::vector<channel::HandOver> discipline;
@@ -24,6 +32,8 @@ struct OrderTable {
   std::vector<std::uint32_t> window;
   // Credit: the channel whose queue and credit this channel shares (itself: leads), and the leader's bytes of credit. A
   // message goes while credit is left, then takes its bytes; they come back one latency after its arrival.
+  // CreditSkip: the same, but a message goes only if the credit left holds all of it; one that is larger lets the next
+  // one that fits go first.
   std::vector<std::uint32_t> leader;
   std::vector<std::int64_t> credit;
   // Unordered channels with given permutations (empty: uniform ones): in each alternative a place by item, on a scale
@@ -33,6 +43,7 @@ struct OrderTable {
   std::vector<std::vector<std::uint32_t>> alternatives;
   std::vector<std::uint32_t> item;
   std::vector<std::uint32_t> draw;
+  std::vector<Delayed> delayed;  // ascending by join
   // Stream of the draws of Unordered channels and Random pools.
   std::uint64_t stream = 0;
 };

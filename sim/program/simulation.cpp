@@ -67,7 +67,7 @@ void Simulation::reset(const OrderTable& order, std::uint32_t iterations, const 
     const HandOver rule = order.discipline.empty() ? HandOver::Free : order.discipline[c];
     if (rule == HandOver::Window || rule == HandOver::ChainWindow)
       channels_[c].window.reset(order.ranked[c], order.window[c]);
-    if (rule == HandOver::Credit) channels_[c].credit = order.credit[c];
+    if (rule == HandOver::Credit || rule == HandOver::CreditSkip) channels_[c].credit = order.credit[c];
   }
   done_.assign(done_.size(), 0);
   for (auto& times : marker_times_) times.clear();
@@ -144,7 +144,10 @@ void Simulation::ready(std::uint32_t a) {
         queue_.push(now_ + Duration::ps(activity.amount), Phase::Begin, kDelayEnd, a);
       break;
     case Kind::Join:
-      completed_.push_back(a);
+      if (order_->delayed.empty())
+        completed_.push_back(a);
+      else
+        join_ready(a);
       break;
   }
 }
@@ -250,8 +253,8 @@ void Simulation::dispatch() {
     const HandOver rule = order_->discipline[channel_dispatch_[i]];
     batch_ = ++batches_;
     std::uint32_t activity;
-    while (may_go(c, rule) && c.turns.pop(rule, activity)) {
-      if (rule == HandOver::Credit) c.credit -= program_->activities[activity].amount;
+    while (next_turn(c, rule, activity)) {
+      if (rule == HandOver::Credit || rule == HandOver::CreditSkip) c.credit -= program_->activities[activity].amount;
       hand_over(activity);
     }
   }
@@ -310,6 +313,7 @@ void Simulation::message_ready(std::uint32_t a) {
       queue_turn(c, turn_key(rule, c, a), a);
       break;
     case HandOver::Credit:
+    case HandOver::CreditSkip:
       queue_turn(order_->leader[c], turn_key(rule, c, a), a);
       break;
     case HandOver::Window:
@@ -321,7 +325,7 @@ void Simulation::message_ready(std::uint32_t a) {
   }
 }
 
-// Place of a message in the queue of its channel (Credit: of its leader).
+// Place of a message in the queue of its channel (Credit, CreditSkip: of its leader).
 std::uint64_t Simulation::turn_key(HandOver rule, std::uint32_t c, std::uint32_t a) const {
   const std::uint64_t iteration = done_[a];
   switch (rule) {
@@ -330,6 +334,7 @@ std::uint64_t Simulation::turn_key(HandOver rule, std::uint32_t c, std::uint32_t
       return iteration * order_->ranked[c] + order_->rank[a];
     case HandOver::Priority:
     case HandOver::Credit:
+    case HandOver::CreditSkip:
       return (iteration << 32) | order_->rank[a];
     case HandOver::Free:
     case HandOver::Unordered:
@@ -341,7 +346,8 @@ std::uint64_t Simulation::turn_key(HandOver rule, std::uint32_t c, std::uint32_t
 
 void Simulation::reorder(const OrderTable& order) {
   STRETTO_ASSERT(order.discipline == order_->discipline && order.ranked == order_->ranked &&
-                     order.leader == order_->leader && order.rank.size() == order_->rank.size(),
+                     order.leader == order_->leader && order.rank.size() == order_->rank.size() &&
+                     order.delayed == order_->delayed,
                  "the order differs in more than ranks");
   order_ = &order;
   for (std::uint32_t c = 0; c < channels_.size() && !order.discipline.empty(); ++c) {
@@ -371,7 +377,9 @@ void Simulation::deliver(std::uint32_t a) {
   if (order_->discipline.empty()) return;
   const std::uint32_t c = program_->activities[a].where;
   const HandOver rule = order_->discipline[c];
-  if (rule != HandOver::Credit && rule != HandOver::Window && rule != HandOver::ChainWindow) return;
+  if (rule != HandOver::Credit && rule != HandOver::CreditSkip && rule != HandOver::Window &&
+      rule != HandOver::ChainWindow)
+    return;
   if (order_->rank[a] == kPassFreely) return;
   queue_.push(now_ + program_->channels[c].latency, Phase::Begin, kNotice, a);
 }
@@ -380,6 +388,7 @@ void Simulation::notice(std::uint32_t a) {
   const std::uint32_t c = program_->activities[a].where;
   switch (order_->discipline[c]) {
     case HandOver::Credit:
+    case HandOver::CreditSkip:
       channels_[order_->leader[c]].credit += program_->activities[a].amount;
       ask_for_turn(order_->leader[c]);
       break;

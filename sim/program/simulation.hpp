@@ -91,6 +91,7 @@ class Simulation {
   bool instant();
   void handle(const engine::Event& event);
   void ready(std::uint32_t activity);
+  void join_ready(std::uint32_t activity);
   void complete(std::uint32_t activity);
   bool token(std::uint32_t activity, std::uint32_t iteration);
   void submit(std::uint32_t pool, const resource::Job& job);
@@ -101,6 +102,7 @@ class Simulation {
   double varied(std::uint32_t activity, std::uint32_t pool);
   void pass_turn(std::uint32_t activity);
   bool may_go(const channel::ChannelState& state, channel::HandOver rule) const;
+  bool next_turn(channel::ChannelState& state, channel::HandOver rule, std::uint32_t& activity);
   void queue_turn(std::uint32_t channel, std::uint64_t key, std::uint32_t activity);
   void ask_for_turn(std::uint32_t channel);
   std::uint64_t random_key(std::uint32_t activity) const;

@@ -90,10 +90,10 @@ const graph::Graph& toy() {
 }
 
 bool read_schedule(const std::string& text) {
-  const plan::Schedule schedule = io::parse_schedule(text, kPath, toy(), 2);
+  const plan::Schedule schedule = io::parse_schedule(text, kPath, toy(), {2, 2});
   const std::string written = io::write_schedule(toy(), schedule);
   again("a written schedule", [&] {
-    require(io::write_schedule(toy(), io::parse_schedule(written, kPath, toy(), 2)) == written,
+    require(io::write_schedule(toy(), io::parse_schedule(written, kPath, toy(), {2, 2})) == written,
             "a schedule changes when it is read");
     return true;
   });

@@ -92,7 +92,9 @@ Cell random_setup(RandomStream& random) {
 plan::DirectionOrder random_direction(const plan::Layout& layout, Discipline discipline, RandomStream& random) {
   plan::DirectionOrder order;
   order.discipline = discipline;
-  if (discipline == Discipline::Credit) order.credit = Bytes(static_cast<std::int64_t>(1 + random.below(40)));
+  if (plan::has_credit(discipline)) order.credit = Bytes(static_cast<std::int64_t>(1 + random.below(40)));
+  if (discipline == Discipline::CreditSkip)
+    for (const plan::Transfer& t : layout.transfers) order.credit = std::max(order.credit, t.bytes);
   if (discipline == Discipline::Free) return order;
   order.rank = random_permutation(layout.transfers.size(), random);
   return order;
@@ -132,7 +134,8 @@ Duration plain(const Cell& s, const plan::Order& order, const experiment::Evalua
 }
 
 TEST(Evaluator, IncrementalIsFullBitForBit) {
-  constexpr std::array kDisciplines{Discipline::Strict, Discipline::Priority, Discipline::Credit, Discipline::Free};
+  constexpr std::array kDisciplines{Discipline::Strict, Discipline::Priority, Discipline::Credit,
+                                    Discipline::CreditSkip, Discipline::Free};
   RandomStream random(1, "evaluator/incremental");
   std::uint64_t resumed = 0;
   std::uint64_t evaluations = 0;
@@ -145,8 +148,11 @@ TEST(Evaluator, IncrementalIsFullBitForBit) {
     options.snapshots = 0;
     const auto full = experiment::make_engine_evaluator(setup, options);
     plan::Order order;
-    order.pull = random_direction(setup.layout, kDisciplines[random.below(3)], random);
-    order.push = random_direction(setup.layout, kDisciplines[random.below(4)], random);
+    order.pull = random_direction(setup.layout, kDisciplines[random.below(4)], random);
+    order.push = random_direction(setup.layout, kDisciplines[random.below(5)], random);
+    if (random.below(4) == 0)
+      for (std::size_t w = 0; w < setup.cluster.workers.size(); ++w)
+        order.start_offsets.push_back(Duration::us(static_cast<std::int64_t>(random.below(20))));
     incremental->expect_near(order);
     for (int k = 0; k < 12; ++k) {
       const Duration expected = full->evaluate(order);

@@ -82,12 +82,14 @@ TEST(Simulate, ThreadsNeverChangeABit) {
 
 plan::DirectionOrder random_order(const plan::Layout& layout, RandomStream& random) {
   constexpr std::array kAll{Discipline::Free,   Discipline::Unordered, Discipline::Strict,     Discipline::Priority,
-                            Discipline::Credit, Discipline::Window,    Discipline::ChainWindow};
+                            Discipline::Credit, Discipline::Window,    Discipline::ChainWindow, Discipline::CreditSkip};
   plan::DirectionOrder order;
   order.discipline = kAll[random.below(kAll.size())];
   if (order.discipline == Discipline::Free || order.discipline == Discipline::Unordered) return order;
   order.rank = random_permutation(layout.transfers.size(), random);
-  if (order.discipline == Discipline::Credit) order.credit = Bytes(static_cast<std::int64_t>(1 + random.below(40)));
+  if (plan::has_credit(order.discipline)) order.credit = Bytes(static_cast<std::int64_t>(1 + random.below(40)));
+  if (order.discipline == Discipline::CreditSkip)
+    for (const plan::Transfer& t : layout.transfers) order.credit = std::max(order.credit, t.bytes);
   if (order.discipline == Discipline::Window || order.discipline == Discipline::ChainWindow)
     order.window = static_cast<std::uint32_t>(1 + random.below(3));
   else if (order.discipline != Discipline::Strict || random.below(2) == 0)

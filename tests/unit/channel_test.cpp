@@ -89,6 +89,8 @@ class OneChannel : public ::testing::Test {
     order.ranked = {0};
     for (const Message& m : messages) order.ranked[0] += m.rank != program::kPassFreely ? 1 : 0;
     order.stream = stream;
+    order.leader = {0};
+    order.credit = {credit};
     program::Simulation s(p, order, 1);
     Recorder recorder;
     s.observe(&recorder);
@@ -99,6 +101,7 @@ class OneChannel : public ::testing::Test {
   }
   program::ProgramBuilder b;
   Channel channel;
+  std::int64_t credit = 0;
 };
 
 TEST_F(OneChannel, LatencyThenBytes) {
@@ -209,6 +212,29 @@ TEST_F(OneChannel, PriorityOrdersWhatIsReadyTogether) {
   EXPECT_EQ(r[1].begin, us(0));
   EXPECT_EQ(r[2].begin, us(10));
   EXPECT_EQ(r[0].begin, us(20));
+}
+
+// Credit 30 B, a byte a microsecond, no latency: a (20) leaves 10, so that b (15) is skipped for c (10); at 20 us a
+// comes back and b goes; d (30) waits until all are back.
+TEST_F(OneChannel, CreditSkipSendsTheFirstThatFits) {
+  credit = 30;
+  const auto r = run({{0, 20, 0}, {0, 15, 1}, {0, 10, 3}, {0, 30, 2}}, HandOver::CreditSkip);
+  EXPECT_EQ(r[0].handed, us(0));
+  EXPECT_EQ(r[2].handed, us(0));
+  EXPECT_EQ(r[1].handed, us(20));
+  EXPECT_EQ(r[3].handed, us(45));
+  EXPECT_EQ(r[3].end, us(75));
+}
+
+// The same under Credit: a and b go (30 > 0, 10 > 0); at 20 us a comes back and d goes, which leaves -15; b makes it 0
+// at 35 us, and only when d has come back at 65 us is there credit for c.
+TEST_F(OneChannel, CreditOvershootsByOneMessage) {
+  credit = 30;
+  const auto r = run({{0, 20, 0}, {0, 15, 1}, {0, 10, 3}, {0, 30, 2}}, HandOver::Credit);
+  EXPECT_EQ(r[0].handed, us(0));
+  EXPECT_EQ(r[1].handed, us(0));
+  EXPECT_EQ(r[3].handed, us(20));
+  EXPECT_EQ(r[2].handed, us(65));
 }
 
 TEST_F(OneChannel, FreeGoesInTheOrderOfBecomingReady) {

@@ -71,6 +71,64 @@ TEST(Placement, ByNameFollowsTheList) {
   EXPECT_EQ(servers_of(place("by_name", with_bytes({4, 4}), 2, options)), (Servers{1, 0}));
 }
 
+// djb2 of "0": 33 x 5381 + 48 = 177621.
+TEST(Placement, HashIsDjb2OfTheKey) {
+  const auto djb2 = [](const std::string& text) {
+    std::uint64_t h = 5381;
+    for (const char c : text) h = h * 33 + static_cast<std::uint64_t>(c);
+    return h;
+  };
+  EXPECT_EQ(djb2("0"), 177621U);
+  const auto layout = place("hash", with_bytes({4, 12}), 7);
+  EXPECT_EQ(servers_of(layout), (Servers{177621 % 7, static_cast<std::uint32_t>(djb2("65536") % 7)}));
+  Options options;
+  options.slice = Bytes(5);
+  const auto cut = place("hash", with_bytes({4, 12}), 7, options);
+  EXPECT_EQ(bytes_of(cut), (Sizes{4, 5, 5, 2}));
+  for (std::uint32_t i = 0; i < 3; ++i)
+    EXPECT_EQ(cut.transfers[1 + i].server, djb2(std::to_string(65536 + i)) % 7);
+}
+
+TEST(Placement, P3DealsLargeVariablesFromServerZeroAndHashesSmallOnes) {
+  Options options;
+  options.slice = Bytes(8);
+  const auto layout = place("p3", with_bytes({8, 20, 9, 4}), 3, options);
+  EXPECT_EQ(bytes_of(layout), (Sizes{8, 8, 8, 4, 8, 1, 4}));
+  EXPECT_EQ(servers_of(layout), (Servers{0, 0, 1, 2, 0, 1, 9973 * 3 % 3}));
+  EXPECT_EQ(bytes_of(place("p3", with_bytes({200'001}), 2)), (Sizes{200'000, 1}));
+}
+
+// Load of the NICs from the layout, against the closed form: a worker's host sends what does not lie on it and what its
+// server serves to the others; a host of servers alone serves all workers.
+TEST(Placement, BytepsMeetsTheClosedForm) {
+  Options options;
+  options.slice = Bytes(1'000);
+  const std::int64_t all = 100'000'000;
+  const auto g = with_bytes({all});
+  for (std::uint32_t n = 1; n <= 8; ++n)
+    for (std::uint32_t k = 0; k <= n; ++k) {
+      SCOPED_TRACE(fmt::format("n {} k {}", n, k));
+      const auto layout = place("byteps", g, Hosts{n + k, n, n, false}, options);
+      std::vector<std::int64_t> load(n + k, 0);
+      for (const auto& t : layout.transfers) load[t.server] += t.bytes.count();
+      const BestSplit split = best_split(n, k);
+      EXPECT_NEAR(n * split.per_worker_host + k * split.per_server_host, 1, 1e-12);
+      double nic = 0;
+      for (std::uint32_t s = 0; s < n + k; ++s) {
+        const double part = static_cast<double>(load[s]) / static_cast<double>(all);
+        EXPECT_NEAR(part, s < n ? split.per_worker_host : split.per_server_host, 2e-5);
+        nic = std::max(nic, s < n ? 1 - part + (n - 1) * part : n * part);
+      }
+      EXPECT_NEAR(nic, split.nic_load, 1e-3);
+      const double d = static_cast<double>(n) * n + k * n - 2.0 * k;
+      if (n > 1) {
+        EXPECT_NEAR(split.nic_load, 2.0 * n * (n - 1) / d, 1e-12);
+      }
+    }
+  EXPECT_NEAR(best_split(5, 0).nic_load, 2.0 * 4 / 5, 1e-12);  // that of all-reduce
+  EXPECT_EQ(best_split(5, 5).nic_load, 1);
+}
+
 std::string errors(const std::function<void()>& f) {
   try {
     f();
@@ -97,6 +155,9 @@ TEST(Placement, ByNameReportsEveryMistake) {
 TEST(Placement, WrongInputIsTheUsersFault) {
   const auto g = with_bytes({1 << 30});
   EXPECT_NE(errors([&] { place("gredy", g, 2); }).find("did you mean 'greedy'?"), std::string::npos);
+  EXPECT_NE(errors([&] { place("byteps", g, 2); }).find("a server on the host of each"), std::string::npos);
+  EXPECT_NE(errors([&] { place("byteps", g, Hosts{5, 2, 2, false}); }).find("at most as many"), std::string::npos);
+  EXPECT_NE(errors([&] { place("byteps", g, Hosts{2, 2, 2, true}); }).find("a server on the host"), std::string::npos);
   EXPECT_NE(errors([&] { place("greedy", g, 0); }).find("no servers"), std::string::npos);
   Options options;
   options.parts = 2;

@@ -225,17 +225,64 @@ TEST(Registry, EveryPolicyRanksEverySliceOnceAndSlicesAdjacent) {
           EXPECT_TRUE(order.pull.rank.empty());
           continue;
         }
+        if (policy.name == "wfbp") {
+          EXPECT_EQ(order.pull.discipline, plan::Discipline::Free);
+          EXPECT_TRUE(order.pull.rank.empty());
+          continue;
+        }
         EXPECT_EQ(order.pull.discipline, barrier ? plan::Discipline::Strict : plan::Discipline::Priority);
         ASSERT_EQ(order.pull.rank.size(), layout.transfers.size());
         Ids sorted = order.pull.rank;
         std::sort(sorted.begin(), sorted.end());
         for (std::uint32_t k = 0; k < sorted.size(); ++k) EXPECT_EQ(sorted[k], k);
         for (std::size_t t = 1; t < layout.transfers.size(); ++t)
-          if (layout.transfers[t].slice > 0) {
+          if (layout.transfers[t].slice > 0 && policy.placement.empty()) {
             EXPECT_EQ(order.pull.rank[t], order.pull.rank[t - 1] + 1);
           }
       }
   }
+}
+
+TEST(ByLayer, SlicesGoByLayerThenNumberWhateverTheServer) {
+  const auto g = make_graph({"b", "a"}, {{1, {1}}, {1, {0}, {0}}});
+  plan::Layout layout;
+  layout.servers = 2;
+  layout.first = {0, 3, 5};
+  for (std::uint32_t s = 0; s < 3; ++s) layout.transfers.push_back({ParameterId(0), s, Bytes(4), s == 0 ? 1U : 0U});
+  for (std::uint32_t s = 0; s < 2; ++s) layout.transfers.push_back({ParameterId(1), s, Bytes(4), 0});
+  for (const auto* policy : {"p3", "byteps"})
+    EXPECT_EQ(by_rank(make_order(policy, {g, layout, {}})), (Ids{3, 4, 0, 1, 2}));
+}
+
+TEST(Staggered, GroupsStartOneAfterTheOther) {
+  const auto g = make_graph({"a"}, {{1, {0}}});
+  const auto layout = whole(g);
+  PolicyInput input{g, layout, {}};
+  input.workers = 5;
+  input.pulls_at_worker = Duration::us(10);
+  input.pulls_at_server = Duration::us(4);
+  const auto offsets = [&](const PolicyOptions& options) {
+    return make_order("staggered", input, options).start_offsets;
+  };
+  // Two workers fill the server (10 / 4): groups of two, 10 us apart.
+  EXPECT_EQ(offsets({}), times({0, 0, 10, 10, 20}));
+  // Three need 12 us of it.
+  EXPECT_EQ(offsets({{"group", "3"}}), times({0, 0, 0, 12, 12}));
+  EXPECT_EQ(offsets({{"group", "1"}, {"offset", "3000000"}}), times({0, 3, 6, 9, 12}));
+  EXPECT_EQ(offsets({{"group", "99"}}), times({0, 0, 0, 0, 0}));
+  EXPECT_EQ(make_order("staggered", input).pull.rank, make_order("fifo", input).pull.rank);
+  input.pulls_at_server = Duration();
+  EXPECT_EQ(offsets({}), times({0, 0, 0, 0, 0}));
+  EXPECT_THROW(offsets({{"group", "0"}}), UserError);
+  EXPECT_THROW(offsets({{"group", "two"}}), UserError);
+  EXPECT_THROW(offsets({{"offset", "-1"}}), UserError);
+}
+
+TEST(Wfbp, OrdersNothing) {
+  const auto g = make_graph({"a"}, {{1, {0}}});
+  const auto order = make_order("wfbp", {g, whole(g), {}});
+  EXPECT_EQ(order.pull.discipline, plan::Discipline::Free);
+  EXPECT_EQ(order.push.discipline, plan::Discipline::Free);
 }
 
 // Ids of ops and parameters carry no meaning for tic and tac once names decide the ties.

@@ -37,8 +37,8 @@ struct Case {
 
 plan::DirectionOrder random_order(RandomStream& random, std::size_t transfers, bool alternatives) {
   plan::DirectionOrder order;
-  order.discipline = static_cast<Discipline>(random.below(7));
-  if (order.discipline == Discipline::Credit) order.credit = Bytes(1 + static_cast<std::int64_t>(random.below(100)));
+  order.discipline = static_cast<Discipline>(random.below(8));
+  if (plan::has_credit(order.discipline)) order.credit = Bytes(1000 + static_cast<std::int64_t>(random.below(100)));
   if (order.discipline == Discipline::Window || order.discipline == Discipline::ChainWindow)
     order.window = 1 + static_cast<std::uint32_t>(random.below(5));
   const auto ranks = [&] {
@@ -70,6 +70,9 @@ Case random_case(std::uint64_t seed) {
   const std::size_t n = c.schedule.plan.layout.transfers.size();
   c.schedule.plan.order.pull = random_order(random, n, true);
   c.schedule.plan.order.push = random_order(random, n, false);
+  if (random.below(3) == 0)
+    for (int w = 0; w < 4; ++w)
+      c.schedule.plan.order.start_offsets.push_back(Duration::ps(static_cast<std::int64_t>(random.below(1000))));
   c.schedule.workload = c.graph.name;
   c.schedule.found_by = "a test";
   if (seed % 2 == 0) c.schedule.prediction = plan::Prediction{0.1, 0.05, 0.15, 7, 0.09};
@@ -88,7 +91,7 @@ TEST(Schedule, ComesBackAsItWas) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     const Case c = random_case(seed);
     const std::string text = write_schedule(c.graph, c.schedule);
-    const plan::Schedule back = parse_schedule(text, "s.json", c.graph, 3);
+    const plan::Schedule back = parse_schedule(text, "s.json", c.graph, {3, 4});
     ASSERT_EQ(write_schedule(c.graph, back), text);
     ASSERT_EQ(back.plan.layout.first, c.schedule.plan.layout.first);
     for (std::size_t t = 0; t < back.plan.layout.transfers.size(); ++t) {
@@ -96,6 +99,7 @@ TEST(Schedule, ComesBackAsItWas) {
       const plan::Transfer& b = c.schedule.plan.layout.transfers[t];
       ASSERT_EQ(std::tie(a.parameter, a.slice, a.bytes, a.server), std::tie(b.parameter, b.slice, b.bytes, b.server));
     }
+    EXPECT_EQ(back.plan.order.start_offsets, c.schedule.plan.order.start_offsets);
     expect_equal(back.plan.order.pull, c.schedule.plan.order.pull);
     expect_equal(back.plan.order.push, c.schedule.plan.order.push);
   }
@@ -107,21 +111,21 @@ TEST(Schedule, AnotherWorkloadIsRefusedWithItsDifferences) {
   graph::Graph other = c.graph;
   other.parameters[0].bytes = Bytes(1000);
   other.parameters[1].name = "new";
-  const std::string found = errors([&] { parse_schedule(text, "s.json", other, 3); });
+  const std::string found = errors([&] { parse_schedule(text, "s.json", other, {3, 4}); });
   EXPECT_TRUE(has(found, fmt::format("'{}' has {} bytes there and 1000 here", c.graph.parameters[0].name,
                                      c.graph.parameters[0].bytes.count())))
       << found;
   EXPECT_TRUE(has(found, "the schedule lacks 'new'")) << found;
   EXPECT_TRUE(has(found, fmt::format("the workload lacks '{}'", c.graph.parameters[1].name))) << found;
   for (int i = 0; i < 20; ++i) other.parameters.push_back({fmt::format("more{}", i), Bytes(4), true, {}, -1});
-  EXPECT_TRUE(has(errors([&] { parse_schedule(text, "s.json", other, 3); }), "and 13 more"));
+  EXPECT_TRUE(has(errors([&] { parse_schedule(text, "s.json", other, {3, 4}); }), "and 13 more"));
   graph::Graph ops = c.graph;
   ops.ops[0].name = "renamed";
-  EXPECT_TRUE(has(errors([&] { parse_schedule(text, "s.json", ops, 3); }), "the parameters are the same"));
-  EXPECT_TRUE(has(errors([&] { parse_schedule(text, "s.json", c.graph, 2); }), "set cluster.servers.count to 3"));
+  EXPECT_TRUE(has(errors([&] { parse_schedule(text, "s.json", ops, {3, 4}); }), "the parameters are the same"));
+  EXPECT_TRUE(has(errors([&] { parse_schedule(text, "s.json", c.graph, {2, 4}); }), "set cluster.servers.count to 3"));
   graph::Graph slower = c.graph;
   for (graph::Op& op : slower.ops) op.time = Duration::ms(1000);
-  EXPECT_EQ(errors([&] { parse_schedule(text, "s.json", slower, 3); }), "no error");
+  EXPECT_EQ(errors([&] { parse_schedule(text, "s.json", slower, {3, 4}); }), "no error");
 }
 
 TEST(Schedule, RefusesWhatNoPlanCanSay) {
@@ -134,26 +138,54 @@ TEST(Schedule, RefusesWhatNoPlanCanSay) {
     const std::size_t at = text.find(from);
     EXPECT_NE(at, std::string::npos) << from;
     text.replace(at, from.size(), to);
-    return errors([&] { parse_schedule(text, "s.json", c.graph, 3); });
+    return errors([&] { parse_schedule(text, "s.json", c.graph, {3, 4}); });
   };
-  EXPECT_TRUE(has(with("\"version\": 1", "\"version\": 2"), "newer than this program"));
+  EXPECT_TRUE(has(with("\"version\": 2", "\"version\": 3"), "newer than this program"));
   EXPECT_TRUE(has(with("stretto-schedule", "stretto-workload"), "must be \"stretto-schedule\""));
   EXPECT_TRUE(has(with("\"discipline\": \"free\"", "\"discipline\": \"stricter\""), "did you mean 'strict'?"));
   EXPECT_TRUE(has(with("\"discipline\": \"free\"", "\"discipline\": \"credit\""), "credit_bytes belongs"));
   EXPECT_TRUE(has(with("\"discipline\": \"free\"", "\"discipline\": \"strict\", \"window\": 3"), "window belongs"));
   EXPECT_TRUE(
       has(with("\"discipline\": \"free\"", "\"discipline\": \"unordered\", \"alternatives\": [[1]]"), "1 ranks for"));
+  EXPECT_TRUE(
+      has(with("\"servers\": 3", "\"servers\": 3, \"start_offsets_ps\": [1, 2]"), "for 2 workers, and there are 4"));
+  EXPECT_TRUE(has(with("\"servers\": 3", "\"servers\": 3, \"start_offsets_ps\": []"), "names no worker"));
+  EXPECT_TRUE(has(with("\"servers\": 3", "\"servers\": 3, \"start_offsets_ps\": [-1]"), "start_offsets_ps[0]"));
   EXPECT_TRUE(has(with("\"server\": ", "\"pull\": 1, \"server\": "), "knows none"));
   EXPECT_TRUE(has(with("\"server\": ", "\"server\": 1"), "no server 1"));
   EXPECT_TRUE(has(with("\"slices\": [{\"bytes\": ", "\"slices\": [{\"bytes\": 9"), "do not add up"));
   EXPECT_TRUE(has(with("\"servers\": 3", "\"severs\": 3"), "did you mean"));
 }
 
+TEST(Schedule, VersionOneIsReadAndKnowsNothingNewer) {
+  Case c = random_case(2);
+  c.schedule.plan.order = {};
+  const auto of_version_1 = [&] {
+    std::string text = write_schedule(c.graph, c.schedule);
+    text.replace(text.find("\"version\": 2"), 12, "\"version\": 1");
+    return errors([&] { parse_schedule(text, "s.json", c.graph, {3, 4}); });
+  };
+  EXPECT_EQ(of_version_1(), "no error");
+  c.schedule.plan.order.start_offsets.assign(4, Duration::us(3));
+  EXPECT_TRUE(has(of_version_1(), "knows neither"));
+  c.schedule.plan.order.start_offsets.clear();
+  auto& pull = c.schedule.plan.order.pull;
+  pull.discipline = Discipline::CreditSkip;
+  pull.credit = Bytes(1000);
+  pull.rank.assign(c.schedule.plan.layout.transfers.size(), 5);
+  EXPECT_TRUE(has(of_version_1(), "knows neither"));
+  pull.credit = Bytes(1);
+  EXPECT_TRUE(has(errors([&] {
+                    parse_schedule(write_schedule(c.graph, c.schedule), "s.json", c.graph, {3, 4});
+                  }),
+                  "could never go"));
+}
+
 TEST(Schedule, CutAnywhereIsAnErrorNotACrash) {
   const Case c = random_case(3);
   const std::string text = write_schedule(c.graph, c.schedule);
   for (std::size_t n = 0; n + 2 < text.size(); n += 7)
-    ASSERT_NE(errors([&] { parse_schedule(text.substr(0, n), "s.json", c.graph, 3); }), "no error") << n;
+    ASSERT_NE(errors([&] { parse_schedule(text.substr(0, n), "s.json", c.graph, {3, 4}); }), "no error") << n;
 }
 
 TEST(Schedule, RandomDamageIsReadOrRefused) {
@@ -166,7 +198,7 @@ TEST(Schedule, RandomDamageIsReadOrRefused) {
     for (std::size_t k = 0; k < 1 + random.below(3); ++k)
       text[random.below(text.size())] = with[random.below(with.size())];
     try {
-      const plan::Schedule read = parse_schedule(text, "s.json", c.graph, 3);
+      const plan::Schedule read = parse_schedule(text, "s.json", c.graph, {3, 4});
       ASSERT_EQ(read.plan.layout.first.back(), read.plan.layout.transfers.size());
       ++accepted;
     } catch (const UserError& e) {

@@ -10,7 +10,8 @@ from .bundle import Bundle, Policy
 from .errors import InputError
 from .fields import Fields
 
-DISCIPLINES = ('free', 'unordered', 'strict', 'priority', 'credit', 'window', 'chain_window')
+DISCIPLINES = ('free', 'unordered', 'strict', 'priority', 'credit', 'window', 'chain_window',
+               'credit_skip')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,7 +51,7 @@ def _enforcement(value: Any, place: str, override: Enforcement | None) -> Enforc
         return Enforcement('none', 0)
     if override:
         return override
-    if discipline == 'credit':
+    if discipline in ('credit', 'credit_skip'):
         raise InputError(f'{place}.discipline: TensorFlow cannot be held to a credit; choose with --mode and --window')
     return Enforcement('chain_window' if discipline == 'chain_window' else 'window', window)
 
@@ -63,7 +64,9 @@ def names_of_slices(name: str, count: int) -> list[str]:
 def read(value: Any, place: str, override: Enforcement | None = None) -> Schedule:
     """`override` takes the place of the file's way to enforce, where it enforces anything."""
     top = Fields(value, place)
-    top.format('stretto-schedule', 1)
+    top.format('stretto-schedule', 2)
+    if top.has('start_offsets_ps'):
+        raise InputError(f'{place}.start_offsets_ps: workers cannot be made to start at different times')
     for key in ('workload', 'found_by', 'prediction'):
         top.take(key, None)
     policy = top.text('policy')
