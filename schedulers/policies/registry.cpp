@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "schedulers/policies/by_layer.hpp"
+#include "schedulers/policies/critical_path.hpp"
 #include "schedulers/policies/fifo.hpp"
 #include "schedulers/policies/named.hpp"
 #include "schedulers/policies/random.hpp"
@@ -72,6 +73,7 @@ const std::vector<Policy>& table() {
        {},
        make_wfbp,
        Shared::Partition},
+      {"critical_path", "the longest path of compute behind a transfer goes first", {}, make_critical_path},
       {"staggered",
        "fifo, and groups of workers start one after the other",
        {{"group", "", "workers that start together; default: as many as fill the servers' NICs", OptionKind::Count, 1,

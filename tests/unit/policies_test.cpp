@@ -254,6 +254,22 @@ TEST(ByLayer, SlicesGoByLayerThenNumberWhateverTheServer) {
     EXPECT_EQ(by_rank(make_order(policy, {g, layout, {}})), (Ids{3, 4, 0, 1, 2}));
 }
 
+// x starts the long path (5 + 2), though y is read first and z feeds the longest single op.
+TEST(CriticalPath, TheLongestPathBehindATransferGoesFirst) {
+  auto g = make_graph({"y", "z", "x", "unread"}, {{1, {0}}, {6, {1}}, {5, {2}}, {2, {}, {0, 2}}});
+  EXPECT_EQ(by_rank(make_order("critical_path", {g, whole(g), {}})), (Ids{2, 1, 0, 3}));
+  g.ops[3].time = Duration::us(1);  // x and z tie: by name
+  EXPECT_EQ(by_rank(make_order("critical_path", {g, whole(g), {}})), (Ids{2, 1, 0, 3}));
+  g.parameters[2].name = "zz";
+  EXPECT_EQ(by_rank(make_order("critical_path", {g, whole(g), {}})), (Ids{1, 2, 0, 3}));
+}
+
+TEST(CriticalPath, CountsTheBackwardPassAndIsFifoOnAChain) {
+  auto g = make_graph({"c", "b", "a"}, {{1, {0}}, {1, {1}, {0}}, {1, {2}, {1}}, {9, {2}, {2}}});
+  g.ops[3].phase = graph::Phase::Backward;
+  EXPECT_EQ(by_rank(make_order("critical_path", {g, whole(g), {}})), by_rank(make_order("fifo", {g, whole(g), {}})));
+}
+
 TEST(Staggered, GroupsStartOneAfterTheOther) {
   const auto g = make_graph({"a"}, {{1, {0}}});
   const auto layout = whole(g);
