@@ -81,7 +81,7 @@ TEST(Simulate, ThreadsNeverChangeABit) {
 }
 
 plan::DirectionOrder random_order(const plan::Layout& layout, RandomStream& random) {
-  constexpr std::array kAll{Discipline::Free,   Discipline::Unordered, Discipline::Strict,     Discipline::Priority,
+  constexpr std::array kAll{Discipline::Free,   Discipline::Unordered, Discipline::Strict,      Discipline::Priority,
                             Discipline::Credit, Discipline::Window,    Discipline::ChainWindow, Discipline::CreditSkip};
   plan::DirectionOrder order;
   order.discipline = kAll[random.below(kAll.size())];

@@ -55,8 +55,8 @@ class Registries : public testing::Test {
   }
 
   // Two workers; hosts at 1 GB/s each way, so that a parameter takes 1 ms.
-  Experiment experiment(const std::string& servers, const std::string& more,
-                        const std::vector<std::string>& sets = {}) const {
+  Experiment read(const std::string& servers, const std::string& more,
+                  const std::vector<std::string>& sets = {}) const {
     const std::string text = fmt::format(
         "stretto: 1\nworkload: {{file: {}}}\n"
         "cluster: {{workers: {{count: 2, nic: 1 GB/s}}, servers: {{nic: 1 GB/s, {}}}}}\n{}",
@@ -72,9 +72,9 @@ class Registries : public testing::Test {
   // Step time in ms of the first policy.
   double step_ms(const std::string& servers, const std::string& policy, const std::string& training = "") const {
     const Experiment e =
-        experiment(servers, fmt::format("policies: [{}]\nruns: {{iterations: 9, warm_up: 4}}\n{}", policy, training));
+        read(servers, fmt::format("policies: [{}]\nruns: {{iterations: 9, warm_up: 4}}\n{}", policy, training));
     Workloads workloads;
-    const Setup setup = make_setup(e.points[0].spec, workloads);
+    const experiment::Setup setup = make_setup(e.points[0].spec, workloads);
     const Measured m = simulate(setup, make_plan(setup, e.points[0].spec.policies[0], 1), {9, 4});
     EXPECT_FALSE(m.deadlock);
     return m.mean() * 1e3;
@@ -82,7 +82,7 @@ class Registries : public testing::Test {
 
   std::string errors(const std::string& servers, const std::string& more) const {
     try {
-      const Experiment e = experiment(servers, more);
+      const Experiment e = read(servers, more);
       plan_of(e);
     } catch (const UserError& e) {
       return render(e.diagnostics());
@@ -97,11 +97,11 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 
 TEST_F(Registries, EveryPolicyOnEveryPlacementInEveryMode) {
   const std::string order = write("order.txt", "b\t0\na\t5\n");
-  const std::string recorded = write(
-      "arrivals.json", R"({"format": "stretto-arrivals", "version": 1, "orders": [["a", "b"], ["b", "a"]]})");
-  const Experiment plain = experiment("count: 3", "policies: [fifo]");
+  const std::string recorded =
+      write("arrivals.json", R"({"format": "stretto-arrivals", "version": 1, "orders": [["a", "b"], ["b", "a"]]})");
+  const Experiment plain = read("count: 3", "policies: [fifo]");
   Workloads workloads;
-  const Setup setup = make_setup(plain.points[0].spec, workloads);
+  const experiment::Setup setup = make_setup(plain.points[0].spec, workloads);
   const plan::Schedule schedule{make_plan(setup, {"fifo", {}, {}}, 1), "two", "a test", {}};
   const std::string schedule_file = write("schedule.json", io::write_schedule(*setup.graph, schedule));
   std::string all;
@@ -124,10 +124,9 @@ TEST_F(Registries, EveryPolicyOnEveryPlacementInEveryMode) {
       SCOPED_TRACE(fmt::format("{} {}", placement.name, mode));
       const std::string where = placement.name == "by_name" ? "{by_name: {a: 0, b: 2}}" : std::string(placement.name);
       const std::string hosts = placement.name == "byteps" ? ", colocated: 2" : "";
-      const Experiment e = experiment(
-          fmt::format("count: 3, placement: {}{}", where, hosts),
-          fmt::format("training: {}\npolicies: [random, fifo{}]\n", mode, all) +
-              "runs: {iterations: 6, warm_up: 2, replications: 2}\n");
+      const Experiment e = read(fmt::format("count: 3, placement: {}{}", where, hosts),
+                                fmt::format("training: {}\npolicies: [random, fifo{}]\n", mode, all) +
+                                    "runs: {iterations: 6, warm_up: 2, replications: 2}\n");
       const RunOutput out = run(e, {}, {});
       ASSERT_EQ(out.result.results.size(), policies::policies().size());
       for (const analysis::PolicyResult& r : out.result.results) {
@@ -161,7 +160,7 @@ TEST_F(Registries, WithoutABarrierAnOffsetComesOnce) {
 TEST_F(Registries, PoliciesBringTheirPlacement) {
   const auto servers_of = [&](const std::string& policy) {
     std::vector<std::uint32_t> servers;
-    const plan::Plan plan = plan_of(experiment("count: 3", "policies: [" + policy + "]"));
+    const plan::Plan plan = plan_of(read("count: 3", "policies: [" + policy + "]"));
     for (const plan::Transfer& t : plan.layout.transfers) servers.push_back(t.server);
     return servers;
   };
@@ -177,7 +176,7 @@ TEST_F(Registries, CreditsThatHoldNoSliceAreRefused) {
   EXPECT_TRUE(has(errors("count: 1", "policies: [{byteps: {credit: 100 kB}}]"), "it could never go"));
   EXPECT_TRUE(has(errors("count: 1", "policies: [{fifo: {discipline: credit_skip}}]"), "needs a credit"));
   EXPECT_EQ(errors("count: 1", "policies: [{byteps: {credit: 1 MB}}]"), "no error");
-  const plan::Plan plan = plan_of(experiment("count: 1", "policies: [{byteps: {credit: 2 MB}}]"));
+  const plan::Plan plan = plan_of(read("count: 1", "policies: [{byteps: {credit: 2 MB}}]"));
   EXPECT_EQ(plan.order.pull.discipline, plan::Discipline::CreditSkip);
   EXPECT_EQ(plan.order.push.discipline, plan::Discipline::CreditSkip);
 }
@@ -187,12 +186,11 @@ TEST_F(Registries, WfbpIsNotFifo) {
   const std::string mode =
       "training: {barrier: false}\ncluster: {workers: {nic: 250 MB/s}, servers: {nic: 250 MB/s}}\n";
   const auto one = [&](const std::string& policy) {
-    const Experiment e = read_experiment(
-        fmt::format("stretto: 1\nworkload: {{file: {}}}\npolicies: [{}]\n{}",
-                    (directory_ / "two.workload.json").string(), policy, mode),
-        "t.yaml");
+    const Experiment e = read_experiment(fmt::format("stretto: 1\nworkload: {{file: {}}}\npolicies: [{}]\n{}",
+                                                     (directory_ / "two.workload.json").string(), policy, mode),
+                                         "t.yaml");
     Workloads workloads;
-    const Setup setup = make_setup(e.points[0].spec, workloads);
+    const experiment::Setup setup = make_setup(e.points[0].spec, workloads);
     return simulate(setup, make_plan(setup, e.points[0].spec.policies[0], 1), {9, 4}).mean() * 1e3;
   };
   EXPECT_GT(one("wfbp"), 0);
@@ -201,7 +199,7 @@ TEST_F(Registries, WfbpIsNotFifo) {
 
 TEST_F(Registries, LoadsOfEveryPlacement) {
   Workloads workloads;
-  const Setup setup = make_setup(experiment("count: 4, colocated: 2", "").points[0].spec, workloads);
+  const experiment::Setup setup = make_setup(read("count: 4, colocated: 2", "").points[0].spec, workloads);
   const std::vector<PlacementLoads> list = placement_loads(setup);
   ASSERT_EQ(list.size() + 1, placement::placements().size());  // but by_name
   for (const PlacementLoads& loads : list) {
@@ -210,29 +208,28 @@ TEST_F(Registries, LoadsOfEveryPlacement) {
     for (const analysis::ServerLoad& s : loads.servers) bytes += s.bytes;
     EXPECT_EQ(bytes, 2'000'000);
   }
-  const Setup apart = make_setup(experiment("count: 2", "").points[0].spec, workloads);
+  const experiment::Setup apart = make_setup(read("count: 2", "").points[0].spec, workloads);
   EXPECT_TRUE(has(placement_loads(apart).back().reason, "a server on the host of each"));
 }
 
 // n workers' hosts with a server each and k hosts of servers alone, no barrier, no compute to speak of, small slices:
-// the step comes near 2 n (n - 1) M / ((n^2 + k n - 2 k) B).
+// the step is not below, and not far above, 2 n (n - 1) M / ((n^2 + k n - 2 k) B).
 TEST_F(Registries, BytepsComesNearItsOptimum) {
   graph::Graph g = two_layers();
   for (graph::Op& op : g.ops) op.time = Duration::us(1);
   for (graph::Parameter& p : g.parameters) p.bytes = Bytes(50'000'000);
   write("two.workload.json", io::write_workload(g));
   for (const std::uint32_t k : {0U, 1U, 2U, 4U}) {
-    const Experiment e = experiment(
-        fmt::format("count: {}, colocated: 4, placement: {{byteps: {{size: 500 kB}}}}", 4 + k),
-        "training: {barrier: false}\n"
-        "policies: [{byteps: {placement: experiment, partition: 500 kB, credit: 8 MB}}]\n",
-        {"cluster.workers.count=4"});
+    const Experiment e = read(fmt::format("count: {}, colocated: 4, placement: {{byteps: {{size: 500 kB}}}}", 4 + k),
+                              "training: {barrier: false}\n"
+                              "policies: [{byteps: {placement: experiment, partition: 500 kB, credit: 8 MB}}]\n",
+                              {"cluster.workers.count=4"});
     Workloads workloads;
-    const Setup setup = make_setup(e.points[0].spec, workloads);
+    const experiment::Setup setup = make_setup(e.points[0].spec, workloads);
     const Measured m = simulate(setup, make_plan(setup, e.points[0].spec.policies[0], 1), {12, 4});
     const double optimum = placement::best_split(4, k).nic_load * 0.1;
     EXPECT_GE(m.mean(), optimum * 0.98) << k;
-    EXPECT_LE(m.mean(), optimum * 1.15) << k;
+    EXPECT_LE(m.mean(), optimum * 1.3) << k;
   }
 }
 
