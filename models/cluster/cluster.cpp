@@ -25,8 +25,7 @@ const Nic& nic_of(const Cluster& cluster, std::size_t server) {
 
 std::optional<Cluster> with_servers(Cluster cluster, std::uint32_t count) {
   const std::uint32_t together = cluster.servers_per_host;
-  const std::uint32_t on_workers =
-      cluster.servers.front().on_worker ? std::min(cluster.servers_on_workers, count) : 0;
+  const std::uint32_t on_workers = cluster.servers.front().on_worker ? std::min(cluster.servers_on_workers, count) : 0;
   if ((on_workers + together - 1) / together > cluster.workers.size()) return std::nullopt;
   cluster.servers.resize(count, cluster.servers.front());
   for (std::uint32_t s = 0; s < count; ++s) {

@@ -87,8 +87,8 @@ struct Cluster {
   Nic server_nic;
 };
 
-// The same cluster with `count` (>= 1) servers like its first one, grouped as they are, as many of them on workers' hosts
-// as it says; none where these are too few.
+// The same cluster with `count` (>= 1) servers like its first one, grouped as they are, as many of them on workers'
+// hosts as it says; none where these are too few.
 std::optional<Cluster> with_servers(Cluster cluster, std::uint32_t count);
 
 // One way between the two: 0 on one host.
