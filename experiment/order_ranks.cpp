@@ -168,8 +168,8 @@ class Differ {
   // Messages that one choice hands over wait for the wire in an order that may still be changed.
   bool order_kept_at_wire(bool push, std::uint32_t w, std::uint32_t t) const {
     const program::ActivityId m = messages(compiled_, push)[w * compiled_.transfers + t];
-    const channel::Channel& c = compiled_.program.channels[compiled_.program.activities[m.index()].where];
-    return c.send.pool == channel::kNoPool && c.streams > 0;
+    const std::uint32_t c = compiled_.program.activities[m.index()].where;
+    return compiled_.program.send_service(c).pool == channel::kNoPool && compiled_.program.channels[c].streams > 0;
   }
 
   Time strict(bool push, std::uint32_t i, std::uint32_t w, const Block& b) const {

@@ -25,6 +25,10 @@ class IndexedHeap {
   std::size_t size() const { return entries_.size(); }
   const Entry& top() const { return entries_.front(); }
   void clear() { entries_.clear(); }
+  // Room for `items` in all, made at once when the next one would not fit.
+  void reserve(std::size_t items) {
+    if (entries_.size() == entries_.capacity() && items > 2 * entries_.size()) entries_.reserve(items);
+  }
 
   void push(std::uint32_t item, Key key, std::vector<std::uint32_t>& position) {
     entries_.push_back({key, item});

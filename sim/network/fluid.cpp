@@ -18,10 +18,6 @@ constexpr double kFull = 1e-12;
 // An end rounds up from this fraction of a picosecond. Not 1/2: ends that fall exactly there are common (equal sizes
 // and capacities), and the rounding of sums, which depends on the order of links, would decide.
 constexpr double kRoundUp = 0.4996093;
-
-constexpr auto kLaterEnd = [](const auto& a, const auto& b) {
-  return a.threshold != b.threshold ? a.threshold > b.threshold : a.token > b.token;
-};
 }  // namespace
 
 FluidNetwork::FluidNetwork(const Wires& wires, std::uint64_t max_relaxations) : max_relaxations_(max_relaxations) {
@@ -44,10 +40,14 @@ FluidNetwork::FluidNetwork(const Wires& wires, std::uint64_t max_relaxations) : 
     }
     first_.push_back(static_cast<std::uint32_t>(hop_.size()));
   }
+  std::vector<std::uint32_t> classes(links_.size());
+  for (const std::uint32_t l : hop_) ++classes[l];
+  for (std::uint32_t l = 0; l < real_links_; ++l) links_[l].active.reserve(classes[l]);
   place_.resize(hop_.size());
   frozen_place_.assign(classes_.size(), kNone);
   finish_place_.assign(links_.size(), kNone);
   bottleneck_.resize(classes_.size());
+  flows_.resize(classes_.size());
   no_link_ = static_cast<std::uint32_t>(links_.size());
   if (max_relaxations_ == 0) max_relaxations_ = 64 + 32ULL * real_links_;
   reset();
@@ -75,13 +75,9 @@ void FluidNetwork::reset() {
     roomy_[l] = 0;
   }
   bottleneck_.assign(bottleneck_.size(), kNone);
-  for (ClassState& c : classes_) {
-    c.flows = 0;
-    c.committed_bottleneck = kNone;
-    c.active = c.moved = c.emptied = false;
-    c.offset = 0;
-    c.ends.clear();
-  }
+  classes_.assign(classes_.size(), ClassState());
+  flows_.assign(flows_.size(), 0);
+  ends_.clear();
   frozen_place_.assign(frozen_place_.size(), kNone);
   finish_place_.assign(finish_place_.size(), kNone);
   finishes_.clear();
@@ -131,13 +127,12 @@ void FluidNetwork::reserve(std::uint32_t l, double amount) {
 }
 
 void FluidNetwork::add_flows(std::uint32_t cls, std::int64_t count) {
-  classes_[cls].flows += static_cast<std::uint32_t>(count);
+  flows_[cls] += static_cast<std::uint32_t>(count);
   const std::uint32_t b = bottleneck_[cls];
   for (std::uint32_t h = first_[cls]; h < first_[cls + 1]; ++h) {
     const std::uint32_t l = hop_[h];
     if (l >= real_links_) continue;
     LinkState& link = links_[l];
-    link.active[place_[h]].flows += static_cast<std::uint32_t>(count);
     link.flows += static_cast<std::uint64_t>(count);
     if (b == kNone || !roomy_[l])
       mark(l);
@@ -168,7 +163,7 @@ void FluidNetwork::activate(std::uint32_t cls) {
     LinkState& link = links_[l];
     place_[h] = static_cast<std::uint32_t>(link.active.size());
     const std::uint32_t other = end - first == 1 ? no_link_ : end - first == 2 ? hop_[first + end - 1 - h] : kNone;
-    link.active.push_back({cls, 0, other, h});
+    link.active.push_back({cls, other, h});
     link.tight_others += tight - (roomy_[l] ? 0 : 1);
   }
   note_moved(cls);
@@ -205,19 +200,24 @@ void FluidNetwork::start(Time now, RouteId route, Bytes bytes, std::uint32_t tok
   for (std::uint32_t h = first_[cls]; h < first_[cls + 1]; ++h) links_[hop_[h]].begun += bytes.count();
   if (!c.active) activate(cls);
   const double threshold = class_clock(c, now) + static_cast<double>(bytes.count());
-  c.ends.push_back({threshold, token});
-  std::push_heap(c.ends.begin(), c.ends.end(), kLaterEnd);
+  c.ends = ends_.push(c.ends, {threshold, token});
   if (c.committed_bottleneck != kNone) {
     LinkState& link = links_[c.committed_bottleneck];
     if (frozen_place_[cls] == kNone) {
-      link.frozen.push(cls, c.ends.front().threshold - c.offset, frozen_place_);
+      freeze(cls, link);
       note_changed(c.committed_bottleneck);
-    } else if (c.ends.front().token == token) {
-      link.frozen.update(cls, c.ends.front().threshold - c.offset, frozen_place_);
+    } else if (ends_.token(c.ends) == token) {
+      link.frozen.update(cls, threshold - c.offset, frozen_place_);
       note_changed(c.committed_bottleneck);
     }
   }
   add_flows(cls, 1);
+}
+
+// The class ends next on the link's clock.
+void FluidNetwork::freeze(std::uint32_t cls, LinkState& link) {
+  link.frozen.reserve(link.active.size());
+  link.frozen.push(cls, ends_.threshold(classes_[cls].ends) - classes_[cls].offset, frozen_place_);
 }
 
 Time FluidNetwork::next() const {
@@ -241,21 +241,20 @@ void FluidNetwork::finish(Time now, std::vector<std::uint32_t>& tokens) {
       const std::uint32_t cls = link.frozen.top().item;
       ClassState& c = classes_[cls];
       std::int64_t ended = 0;
-      while (!c.ends.empty() && c.ends.front().threshold - c.offset <= limit) {
-        tokens.push_back(c.ends.front().token);
-        std::pop_heap(c.ends.begin(), c.ends.end(), kLaterEnd);
-        c.ends.pop_back();
+      while (c.ends != FlowHeaps::kEmpty && ends_.threshold(c.ends) - c.offset <= limit) {
+        tokens.push_back(ends_.token(c.ends));
+        c.ends = ends_.pop(c.ends);
         ++ended;
       }
       add_flows(cls, -ended);
-      if (c.ends.empty()) {
+      if (c.ends == FlowHeaps::kEmpty) {
         link.frozen.erase(cls, frozen_place_);
         if (!c.emptied) {
           c.emptied = true;
           emptied_.push_back(cls);
         }
       } else {
-        link.frozen.update(cls, c.ends.front().threshold - c.offset, frozen_place_);
+        link.frozen.update(cls, ends_.threshold(c.ends) - c.offset, frozen_place_);
       }
     }
     schedule(l, now);
@@ -301,7 +300,7 @@ void FluidNetwork::commit(Time now) {
     c.moved = false;
     const std::uint32_t b = c.committed_bottleneck = bottleneck_[cls];
     if (!c.active) continue;
-    STRETTO_ASSERT(b != kNone && !c.ends.empty(), "class {} without bottleneck at {} ps", cls, now.ps());
+    STRETTO_ASSERT(b != kNone && flows_[cls] > 0, "class {} without bottleneck at {} ps", cls, now.ps());
     LinkState& link = links_[b];
     if (!link.changed && link.frozen.empty()) {
       link.clock = 0;
@@ -309,7 +308,7 @@ void FluidNetwork::commit(Time now) {
     }
     note_changed(b);
     c.offset -= clock_at(link, now);
-    link.frozen.push(cls, c.ends.front().threshold - c.offset, frozen_place_);
+    freeze(cls, link);
   }
   moved_.clear();
   for (const std::uint32_t l : changed_) {
@@ -323,7 +322,7 @@ void FluidNetwork::solve(Time now) {
   for (const std::uint32_t cls : emptied_) {
     ClassState& c = classes_[cls];
     c.emptied = false;
-    if (c.flows == 0 && c.active) deactivate(cls);
+    if (flows_[cls] == 0 && c.active) deactivate(cls);
   }
   emptied_.clear();
   const std::uint64_t guard = relaxations_ + max_relaxations_;
@@ -347,21 +346,17 @@ void FluidNetwork::set_capacity(LinkId link, double factor) {
 
 std::int64_t FluidNetwork::bytes_carried(LinkId link, Time now) const {
   double left = 0;
-  for (std::size_t cls = 0; cls < classes_.size(); ++cls) {
-    const ClassState& c = classes_[cls];
-    const auto hops = hop_.begin() + first_[cls];
-    if (c.ends.empty() ||
-        std::find(hops, hop_.begin() + first_[cls + 1], link.index()) == hop_.begin() + first_[cls + 1])
-      continue;
+  for (const Slot& slot : links_[link.index()].active) {
+    const ClassState& c = classes_[slot.cls];
     const double clock = class_clock(c, now);
-    for (const Flow& flow : c.ends) left += std::max(0.0, flow.threshold - clock);
+    ends_.for_each(c.ends, [&](double threshold) { left += std::max(0.0, threshold - clock); });
   }
   return links_[link.index()].begun - std::llround(left);
 }
 
 double FluidNetwork::rate(RouteId route) const {
   const std::uint32_t cls = route.index();
-  return classes_[cls].flows > 0 ? level_[bottleneck_[cls]] : 0.0;
+  return flows_[cls] > 0 ? level_[bottleneck_[cls]] : 0.0;
 }
 
 }  // namespace stretto::network

@@ -32,6 +32,7 @@
 
 #include "sim/base/units.hpp"
 #include "sim/engine/indexed_heap.hpp"
+#include "sim/network/flow_heaps.hpp"
 #include "sim/network/wires.hpp"
 
 namespace stretto::network {
@@ -59,7 +60,7 @@ class FluidNetwork {
 
   // Bytes per picosecond of each flow of the route, 0 if it has none.
   double rate(RouteId route) const;
-  std::uint32_t flows(RouteId route) const { return classes_[route.index()].flows; }
+  std::uint32_t flows(RouteId route) const { return flows_[route.index()]; }
   // Bytes that have crossed the link up to `now` (this instant or later, before the next end), to the nearest byte.
   std::int64_t bytes_carried(LinkId link, Time now) const;
   // How often the relaxation guard fell back to the full solver.
@@ -68,14 +69,9 @@ class FluidNetwork {
 
  private:
   static constexpr std::uint32_t kNone = engine::kNotInHeap;
-  struct Flow {
-    double threshold;  // class clock at which it ends
-    std::uint32_t token;
-  };
   // A class on a link.
   struct Slot {
     std::uint32_t cls;
-    std::uint32_t flows;  // of the class
     std::uint32_t other;  // the only other link of its route, no_link_ if there is none, kNone if there are several
     std::uint32_t hop;    // index into hop_
   };
@@ -94,13 +90,12 @@ class FluidNetwork {
     engine::IndexedHeap<double> frozen;  // classes with flows whose committed bottleneck it is, by end on the clock
   };
   struct ClassState {
-    std::uint32_t flows = 0;
+    double offset = 0;  // class clock - clock of the committed bottleneck
     std::uint32_t committed_bottleneck = kNone;
-    bool active = false;  // in the active lists of its links
+    std::uint32_t ends = FlowHeaps::kEmpty;  // heap in ends_
+    bool active = false;                     // in the active lists of its links
     bool moved = false;
     bool emptied = false;
-    double offset = 0;       // class clock - clock of the committed bottleneck
-    std::vector<Flow> ends;  // heap, least threshold first
   };
 
   double clock_at(const LinkState& link, Time now) const;
@@ -122,16 +117,19 @@ class FluidNetwork {
   void solve_full();
   void commit(Time now);
   void schedule(std::uint32_t link, Time now);
+  void freeze(std::uint32_t cls, LinkState& link);
 
   std::uint32_t real_links_ = 0;
   std::vector<double> nominal_;  // capacities of the real links as the wires have them, bytes/ps
   std::uint32_t no_link_ = 0;    // a place behind the links: never full
   std::uint64_t max_relaxations_ = 0;
-  std::vector<LinkState> links_;           // real links, then one pseudo-link per distinct cap
-  std::vector<double> level_;              // of each link, and infinity for no_link_
-  std::vector<double> reserved_;           // of each link with a level: a bound on it
-  std::vector<std::uint8_t> roomy_;        // of each link
-  std::vector<ClassState> classes_;        // one per route
+  std::vector<LinkState> links_;     // real links, then one pseudo-link per distinct cap
+  std::vector<double> level_;        // of each link, and infinity for no_link_
+  std::vector<double> reserved_;     // of each link with a level: a bound on it
+  std::vector<std::uint8_t> roomy_;  // of each link
+  std::vector<ClassState> classes_;  // one per route
+  FlowHeaps ends_;
+  std::vector<std::uint32_t> flows_;       // of each class
   std::vector<std::uint32_t> bottleneck_;  // of each class; kNone while no link of it has been relaxed
   std::vector<std::uint32_t> first_;       // hops of class c: hop_[first_[c]] .. hop_[first_[c + 1]], caps last
   std::vector<std::uint32_t> hop_;

@@ -34,7 +34,7 @@ void FluidNetwork::set_roomy(std::uint32_t l) {
   if (level_[l] == kInfinity) {
     link.sum = 0;
     for (const Slot& slot : link.active)
-      if (bottleneck_[slot.cls] != kNone) link.sum += reserved_[bottleneck_[slot.cls]] * slot.flows;
+      if (bottleneck_[slot.cls] != kNone) link.sum += reserved_[bottleneck_[slot.cls]] * flows_[slot.cls];
     roomy = link.sum <= link.capacity * (1 + kFull) ? 1 : 0;
   }
   if (roomy == roomy_[l]) return;
@@ -105,11 +105,15 @@ void FluidNetwork::relax(std::uint32_t l) {
   if (relax_alone(l)) return;
   const std::size_t n = link.active.size();
   // Padded to a multiple of four with nobody.
-  other_.assign((n + 3) / 4 * 4, 0.0);
-  weight_.assign(other_.size(), 0.0);
+  if (other_.size() < n + 3) {
+    other_.resize(n + 3);
+    weight_.resize(n + 3);
+  }
+  std::fill_n(other_.begin() + static_cast<std::ptrdiff_t>(n), 3, 0.0);
+  std::fill_n(weight_.begin() + static_cast<std::ptrdiff_t>(n), 3, 0.0);
   for (std::size_t i = 0; i < n; ++i) {
     const Slot& slot = link.active[i];
-    weight_[i] = slot.flows;
+    weight_[i] = flows_[slot.cls];
     if (slot.other != kNone) {
       other_[i] = level_[slot.other];
       continue;
@@ -137,7 +141,7 @@ void FluidNetwork::relax(std::uint32_t l) {
     std::uint32_t b = l;
     if (other_[i] < level || (other_[i] == level && was != l)) b = bottleneck_besides(slot, l, other_[i]);
     const double counted = was == kNone ? 0.0 : was == l ? reserved_before : reserved_[was];
-    const double more = (reserved_[b] - counted) * slot.flows;
+    const double more = (reserved_[b] - counted) * flows_[slot.cls];
     if (b != was) {
       bottleneck_[slot.cls] = b;
       note_moved(slot.cls);
@@ -163,7 +167,7 @@ void FluidNetwork::solve_full() {
   for (std::uint32_t cls = 0; cls < classes_.size(); ++cls) {
     if (!classes_[cls].active) continue;
     todo.push_back(cls);
-    for (std::uint32_t h = first_[cls]; h < first_[cls + 1]; ++h) weight[hop_[h]] += classes_[cls].flows;
+    for (std::uint32_t h = first_[cls]; h < first_[cls + 1]; ++h) weight[hop_[h]] += flows_[cls];
   }
   for (std::uint32_t l = 0; l < links_.size(); ++l) {
     room[l] = links_[l].capacity;
@@ -191,8 +195,8 @@ void FluidNetwork::solve_full() {
       bottleneck_[cls] = *hop;
       note_moved(cls);
       for (auto h = begin; h != end; ++h) {
-        room[*h] -= least * classes_[cls].flows;
-        weight[*h] -= classes_[cls].flows;
+        room[*h] -= least * flows_[cls];
+        weight[*h] -= flows_[cls];
       }
       return true;
     });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/program/program.hpp"
 
+#include <array>
 #include <utility>
 
 #include "sim/base/assert.hpp"
@@ -14,8 +15,16 @@ PoolId ProgramBuilder::add_pool(PoolSpec pool) {
 
 ChannelId ProgramBuilder::add_channel(channel::Channel channel) {
   STRETTO_ASSERT(channel.route.index() < program_.wires.routes.size(), "route {}", channel.route.index());
-  program_.channels.push_back(channel);
+  program_.channels.push_back(
+      {channel.route, channel.streams, channel.latency, service(channel.send), service(channel.receive)});
   return ChannelId(program_.channels.size() - 1);
+}
+
+std::uint32_t ProgramBuilder::service(const channel::Service& s) {
+  const auto [it, added] = services_.try_emplace(std::tuple(s.pool, s.per_message.ps(), s.per_byte_ps),
+                                                 static_cast<std::uint32_t>(program_.services.size()));
+  if (added) program_.services.push_back(s);
+  return it->second;
 }
 
 void ProgramBuilder::set_network_model(NetworkModel model, Bytes chunk) {
@@ -87,11 +96,31 @@ void ProgramBuilder::reserve(std::size_t activities, std::size_t edges) {
   to_.reserve(edges);
 }
 
+namespace {
+// Keeps each pair of counts once. Nearly all are small: those are found by place.
+void share(const std::vector<Need>& need, StepProgram& p) {
+  constexpr std::uint32_t kSmall = 16, kNew = 0xFFFFFFFFU;
+  std::array<std::uint32_t, kSmall * kSmall> small;
+  small.fill(kNew);
+  std::map<Need, std::uint32_t> large;
+  p.need_of.resize(need.size());
+  for (std::size_t a = 0; a < need.size(); ++a) {
+    const Need& n = need[a];
+    std::uint32_t& place = n.same_iteration < kSmall && n.all < kSmall ? small[n.same_iteration * kSmall + n.all]
+                                                                       : large.try_emplace(n, kNew).first->second;
+    if (place == kNew) {
+      place = static_cast<std::uint32_t>(p.needs.size());
+      p.needs.push_back(n);
+    }
+    p.need_of[a] = place;
+  }
+}
+}  // namespace
+
 StepProgram ProgramBuilder::finish() {
   StepProgram p = std::exchange(program_, StepProgram());
   const std::size_t n = p.activities.size();
-  p.same_iteration.assign(n, 0);
-  p.predecessors.assign(n, 0);
+  std::vector<Need> need(n);
   for (const std::uint32_t from : from_) ++p.activities[from].first_edge;
   std::uint32_t sum = 0;
   for (Activity& a : p.activities) sum += std::exchange(a.first_edge, sum);
@@ -100,8 +129,8 @@ StepProgram ProgramBuilder::finish() {
   p.edges.resize(from_.size());
   for (std::size_t e = 0; e < from_.size(); ++e) {
     p.edges[p.activities[from_[e]].first_edge++] = to_[e];
-    ++p.predecessors[to_[e].to()];
-    if (to_[e].distance() == 0) ++p.same_iteration[to_[e].to()];
+    ++need[to_[e].to()].all;
+    if (to_[e].distance() == 0) ++need[to_[e].to()].same_iteration;
   }
   // first_edge now points behind each activity's edges: move it back by one activity.
   for (std::size_t a = n; a > 1; --a) p.activities[a - 1].first_edge = p.activities[a - 2].first_edge;
@@ -110,19 +139,21 @@ StepProgram ProgramBuilder::finish() {
   if (!p.skips.empty()) p.skip_of.resize(n, StepProgram::kNoSkip);
   for (std::size_t a = 0; a < n; ++a) {
     if (p.activities[a].kind != Kind::Join) continue;
-    STRETTO_ASSERT(p.activities[a].where == 0 || p.same_iteration[a] == 0, "gate {} waits for its own iteration", a);
+    STRETTO_ASSERT(p.activities[a].where == 0 || need[a].same_iteration == 0, "gate {} waits for its own iteration", a);
     if (p.activities[a].amount == 0) continue;
-    const auto need = static_cast<std::uint32_t>(p.activities[a].amount);
-    STRETTO_ASSERT(need <= p.predecessors[a], "join {} needs {} of {}", a, need, p.predecessors[a]);
-    STRETTO_ASSERT(p.same_iteration[a] == p.predecessors[a] || need == p.predecessors[a],
+    const auto least = static_cast<std::uint32_t>(p.activities[a].amount);
+    STRETTO_ASSERT(least <= need[a].all, "join {} needs {} of {}", a, least, need[a].all);
+    STRETTO_ASSERT(need[a].same_iteration == need[a].all || least == need[a].all,
                    "join {} counts arrivals of two iterations", a);
-    if (need < p.predecessors[a])
-      p.same_iteration[a] = p.predecessors[a] = need;
+    if (least < need[a].all)
+      need[a] = {least, least};
     else
       p.activities[a].amount = 0;
   }
-  from_.clear();
-  to_.clear();
+  from_ = {};
+  to_ = {};
+  services_.clear();
+  share(need, p);
   return p;
 }
 

@@ -15,11 +15,14 @@
 // activity is ready in it, the group skips it: its instances take no time and no resource, tell no observer and pass
 // their turn. What members wait for in an iteration must come after the first.
 //
-// Flat arrays, 32-bit indices: 16 bytes per activity, 4 per edge, 8 for the counts of predecessors.
+// Flat arrays, 32-bit indices: 16 bytes per activity, 4 per edge, 4 for the counts of predecessors, 24 per channel.
+// Counts and costs of services that many share are kept once.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "sim/base/id.hpp"
@@ -60,6 +63,23 @@ struct PoolSpec {
   PoolRule rule = PoolRule::Fifo;
 };
 
+// How many predecessors an activity waits for (Join: as far as needed).
+struct Need {
+  std::uint32_t same_iteration = 0;  // of distance 0
+  std::uint32_t all = 0;             // of any distance
+  auto operator<=>(const Need&) const = default;
+};
+
+// A channel::Channel with its services by place in StepProgram::services.
+struct Connection {
+  network::RouteId route;
+  std::uint32_t streams = 1;
+  Duration latency;
+  std::uint32_t send = 0;
+  std::uint32_t receive = 0;
+};
+static_assert(sizeof(Connection) == 24);
+
 enum class NetworkModel : std::uint8_t { Fluid, Fifo };
 
 // Activities that are skipped together.
@@ -71,10 +91,11 @@ struct SkipGroup {
 struct StepProgram {
   std::vector<Activity> activities;  // plus one sentinel that ends the edges of the last
   std::vector<Edge> edges;
-  std::vector<std::uint32_t> same_iteration;  // predecessors of distance 0, by activity (Join: as far as needed)
-  std::vector<std::uint32_t> predecessors;    // of any distance
+  std::vector<Need> needs;             // all different
+  std::vector<std::uint32_t> need_of;  // by activity, place in needs
   std::vector<PoolSpec> pools;
-  std::vector<channel::Channel> channels;
+  std::vector<Connection> channels;
+  std::vector<channel::Service> services;  // all different
   network::Wires wires;
   NetworkModel network_model = NetworkModel::Fluid;
   Bytes chunk;                      // NetworkModel::Fifo
@@ -84,7 +105,9 @@ struct StepProgram {
 
   static constexpr std::uint32_t kNoSkip = 0xFFFFFFFFU;
 
-  std::uint32_t size() const { return static_cast<std::uint32_t>(same_iteration.size()); }
+  std::uint32_t size() const { return static_cast<std::uint32_t>(need_of.size()); }
+  const channel::Service& send_service(std::uint32_t channel) const { return services[channels[channel].send]; }
+  const channel::Service& receive_service(std::uint32_t channel) const { return services[channels[channel].receive]; }
   // Distance of an edge with regard to the lag of gates.
   std::uint32_t distance(Edge edge) const {
     if (edge.distance() == 0) return 0;
@@ -95,7 +118,8 @@ struct StepProgram {
   std::uint32_t need(std::uint32_t activity, std::uint32_t iteration) const {
     const Activity& a = activities[activity];
     const std::uint32_t lag = a.kind == Kind::Join ? a.where : 0;
-    return iteration <= lag ? same_iteration[activity] : predecessors[activity];
+    const Need& need = needs[need_of[activity]];
+    return iteration <= lag ? need.same_iteration : need.all;
   }
 };
 
@@ -126,7 +150,9 @@ class ProgramBuilder {
 
  private:
   ActivityId add(Kind kind, std::uint32_t where, std::int64_t amount);
+  std::uint32_t service(const channel::Service& service);
   StepProgram program_;
+  std::map<std::tuple<std::uint32_t, std::int64_t, double>, std::uint32_t> services_;
   std::vector<std::uint32_t> from_;
   std::vector<Edge> to_;
 };

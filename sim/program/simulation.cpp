@@ -8,7 +8,6 @@
 
 namespace stretto::program {
 
-using channel::Channel;
 using channel::ChannelState;
 using channel::HandOver;
 using engine::Phase;
@@ -16,21 +15,27 @@ using engine::Phase;
 namespace {
 constexpr std::size_t kMaxLines = 4;       // further latencies wait in the heap of events
 constexpr std::uint64_t kAlternative = 1;  // keeps the draws of alternatives apart from those of messages
+
+// For the network that is not used.
+const network::Wires& no_wires() {
+  static const network::Wires none;
+  return none;
+}
 }  // namespace
 
 Simulation::Simulation(const StepProgram& program, const OrderTable& order, std::uint32_t iterations,
                        const Variation* variation)
     : program_(&program),
       order_(&order),
-      fluid_(program.wires),
-      fifo_(program.wires, program.chunk),
+      fluid_(program.network_model == NetworkModel::Fluid ? program.wires : no_wires()),
+      fifo_(program.network_model == NetworkModel::Fifo ? program.wires : no_wires(), program.chunk),
       use_fluid_(program.network_model == NetworkModel::Fluid),
       pools_(program.pools.size()),
       done_(program.size()),
       marker_times_(program.markers.size()) {
   for (std::uint32_t m = 0; m < program.markers.size(); ++m) marker_of_.emplace_back(program.markers[m].index(), m);
   std::sort(marker_of_.begin(), marker_of_.end());
-  for (const Channel& c : program.channels) {
+  for (const Connection& c : program.channels) {
     if (c.streams != 0)
       queues_for_wire_ = true;
     else if (c.latency > Duration() && latencies_.size() < kMaxLines &&
@@ -411,7 +416,7 @@ void Simulation::hand_over(std::uint32_t a) {
     records_[a].handed = now_;
     records_[a].batch = batch_;
   }
-  const channel::Service& send = program_->channels[program_->activities[a].where].send;
+  const channel::Service& send = program_->send_service(program_->activities[a].where);
   if (send.pool == channel::kNoPool) {
     enter_wire(a);
     return;
@@ -422,7 +427,7 @@ void Simulation::hand_over(std::uint32_t a) {
 void Simulation::enter_wire(std::uint32_t a) {
   if (observer_ != nullptr) records_[a].on_wire = now_;
   const std::uint32_t c = program_->activities[a].where;
-  const Channel& channel = program_->channels[c];
+  const Connection& channel = program_->channels[c];
   if (channel.streams == 0) {
     const auto line = std::find(latencies_.begin(), latencies_.end(), channel.latency);
     if (channel.latency == Duration())
@@ -466,16 +471,16 @@ void Simulation::move(std::uint32_t a) {
 void Simulation::arrived(std::uint32_t a) {
   if (observer_ != nullptr) records_[a].arrived = now_;
   const std::uint32_t c = program_->activities[a].where;
-  const Channel& channel = program_->channels[c];
-  if (channel.streams != 0) {
+  if (program_->channels[c].streams != 0) {
     --channels_[c].moving;
     try_move(c);
   }
-  if (channel.receive.pool == channel::kNoPool) {
+  const channel::Service& receive = program_->receive_service(c);
+  if (receive.pool == channel::kNoPool) {
     deliver(a);
     return;
   }
-  submit_service(channel.receive, a, kReceiveEnd);
+  submit_service(receive, a, kReceiveEnd);
 }
 
 void Simulation::handle(const engine::Event& event) {
@@ -490,11 +495,11 @@ void Simulation::handle(const engine::Event& event) {
       complete(a);
       break;
     case kSendEnd:
-      release(program_->channels[program_->activities[a].where].send.pool);
+      release(program_->send_service(program_->activities[a].where).pool);
       enter_wire(a);
       break;
     case kReceiveEnd:
-      release(program_->channels[program_->activities[a].where].receive.pool);
+      release(program_->receive_service(program_->activities[a].where).pool);
       deliver(a);
       break;
     case kDelayEnd:

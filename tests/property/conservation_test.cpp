@@ -101,25 +101,24 @@ class Checker {
         ASSERT_EQ(record.end, record.ready);
         break;
       case Kind::Message: {
-        const channel::Channel& c = p_.channels[activity.where];
-        if (c.send.pool != channel::kNoPool)
-          jobs_[c.send.pool].push_back(
-              {record.handed, record.on_wire + c.send.of(activity.amount) * -1, record.on_wire});
+        const channel::Service &send = p_.send_service(activity.where), &receive = p_.receive_service(activity.where);
+        if (send.pool != channel::kNoPool)
+          jobs_[send.pool].push_back({record.handed, record.on_wire + send.of(activity.amount) * -1, record.on_wire});
         else
           ASSERT_EQ(record.handed, record.on_wire);
-        if (c.receive.pool != channel::kNoPool)
-          jobs_[c.receive.pool].push_back(
-              {record.arrived, record.end + c.receive.of(activity.amount) * -1, record.end});
+        if (receive.pool != channel::kNoPool)
+          jobs_[receive.pool].push_back({record.arrived, record.end + receive.of(activity.amount) * -1, record.end});
         else
           ASSERT_EQ(record.arrived, record.end);
-        const Duration alone = transfer_duration(Bytes(activity.amount), p_.wires.rate_alone(c.route));
+        const Duration alone =
+            transfer_duration(Bytes(activity.amount), p_.wires.rate_alone(p_.channels[activity.where].route));
         ASSERT_GE(record.arrived - record.begin + Duration::ps(1), alone);
         break;
       }
     }
   }
   void check_channel(std::uint32_t c) {
-    const channel::Channel& channel = p_.channels[c];
+    const program::Connection& channel = p_.channels[c];
     std::vector<ActivityRecord> moved;
     for (const auto& [key, record] : at_)
       if (p_.activities[record.activity].kind == Kind::Message && p_.activities[record.activity].where == c)

@@ -3,9 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
+#include <utility>
 #include <vector>
 
+#include "sim/base/random.hpp"
 #include "sim/network/fifo.hpp"
+#include "sim/network/flow_heaps.hpp"
 #include "sim/network/fluid.hpp"
 #include "sim/network/wires.hpp"
 
@@ -38,6 +42,49 @@ std::vector<Time> ends(Network& net, const std::vector<Start>& starts) {
         net.start(now, starts[next].route, Bytes(starts[next].bytes), static_cast<std::uint32_t>(next));
     }
     net.solve(now);
+  }
+}
+
+// Many heaps in one store, against sorted sets; a copy goes its own way, and a cleared store is used again.
+TEST(FlowHeaps, GiveTheFlowsOfEachHeapInOrder) {
+  RandomStream random(1, "flow heaps");
+  FlowHeaps store;
+  for (int round = 0; round < 3; ++round) {
+    constexpr std::size_t kHeaps = 20;
+    std::vector<std::uint32_t> heaps(kHeaps, FlowHeaps::kEmpty);
+    std::array<std::set<std::pair<double, std::uint32_t>>, kHeaps> expected;
+    FlowHeaps copy;
+    std::uint32_t copied = FlowHeaps::kEmpty;
+    const auto check_and_pop = [&](FlowHeaps& of, std::uint32_t& heap, auto& flows) {
+      ASSERT_NE(heap, FlowHeaps::kEmpty);
+      EXPECT_EQ(std::pair(of.threshold(heap), of.token(heap)), *flows.begin());
+      heap = of.pop(heap);
+      flows.erase(flows.begin());
+    };
+    for (std::uint32_t step = 0; step < 20'000; ++step) {
+      const std::size_t h = random.below(kHeaps);
+      if (random.below(step < 8'000 ? 4 : 2) != 0 || expected[h].empty()) {
+        const auto threshold = static_cast<double>(random.below(1000));
+        heaps[h] = store.push(heaps[h], {threshold, step});
+        expected[h].emplace(threshold, step);
+      } else {
+        check_and_pop(store, heaps[h], expected[h]);
+      }
+      EXPECT_EQ(heaps[h] == FlowHeaps::kEmpty, expected[h].empty());
+      if (step == 10'000) {
+        copy = store;
+        copied = heaps[0];
+        auto flows = expected[0];
+        double sum = 0, expected_sum = 0;
+        copy.for_each(copied, [&](double threshold) { sum += threshold; });
+        for (const auto& [threshold, token] : flows) expected_sum += threshold;
+        EXPECT_EQ(sum, expected_sum);
+        while (!flows.empty()) check_and_pop(copy, copied, flows);
+      }
+    }
+    for (std::size_t h = 0; h < kHeaps; ++h)
+      while (!expected[h].empty()) check_and_pop(store, heaps[h], expected[h]);
+    store.clear();
   }
 }
 

@@ -37,8 +37,10 @@ TEST(Builder, SortsEdgesByOriginAndCountsPredecessors) {
   b.add_edge(y, z);
   const StepProgram p = b.finish();
   EXPECT_EQ(p.size(), 3U);
-  EXPECT_EQ(p.predecessors, (std::vector<std::uint32_t>{1, 1, 2}));
-  EXPECT_EQ(p.same_iteration, (std::vector<std::uint32_t>{0, 1, 2}));
+  const auto need = [&](std::size_t a) { return p.needs[p.need_of[a]]; };
+  EXPECT_EQ(need(0), (Need{0, 1}));
+  EXPECT_EQ(need(1), (Need{1, 1}));
+  EXPECT_EQ(need(2), (Need{2, 2}));
   ASSERT_EQ(p.activities[1].first_edge, 2U);
   EXPECT_EQ(p.edges[0].to(), y.index());
   EXPECT_EQ(p.edges[1].to(), z.index());
