@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Heaps of flows by their end, one per class of flows, whose nodes share one store.
 //
-// Skew heaps (Sleator and Tarjan, "Self-adjusting heaps", 1986): a heap is the number of its root, two heaps merge along
-// their right spines, and every merged node swaps its children. The store holds as many nodes as flows were alive at
-// once, however many classes there are; it grows by chunks, so that nothing moves. Flows leave by (threshold, token), a
-// total order as tokens differ, so nothing depends on the shape of a heap. push and pop cost O(log flows) amortised.
+// Skew heaps (Sleator and Tarjan, "Self-adjusting heaps", 1986): a heap is the number of its root, two heaps merge
+// along their right spines, and every merged node swaps its children. The store holds as many nodes as flows were alive
+// at once, however many classes there are; it grows by chunks, so that nothing moves. Flows leave by (threshold,
+// token), a total order as tokens differ, so nothing depends on the shape of a heap. push and pop cost O(log flows)
+// amortised.
 #pragma once
 
 #include <cstdint>

@@ -21,6 +21,7 @@
 // V + offset. A flow that starts at class clock X ends when the class has received X + bytes; so ends of flows on a
 // link whose level did not change are never touched. A cap is a pseudo-link of constant level shared by equal caps.
 //
+// Memory: some 100 bytes per route of two links, in arrays that copy as they are, and 24 per flow alive.
 // Cost: an event costs the relaxations that it causes times the classes on those links, not the flows alive. A guard on
 // the number of relaxations falls back to progressive filling over all links (solve_full), the same fixed point.
 // Times are rounded to the nearest picosecond; against exact arithmetic the error stays within some 10 ps.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "sim/network/fluid.hpp"
 
@@ -111,6 +112,8 @@ void FluidNetwork::relax(std::uint32_t l) {
   }
   std::fill_n(other_.begin() + static_cast<std::ptrdiff_t>(n), 3, 0.0);
   std::fill_n(weight_.begin() + static_cast<std::ptrdiff_t>(n), 3, 0.0);
+  // While the link's own level is out of the way, the least of a whole route is that of the other links.
+  const double before = std::exchange(level_[l], kInfinity);
   for (std::size_t i = 0; i < n; ++i) {
     const Slot& slot = link.active[i];
     weight_[i] = flows_[slot.cls];
@@ -118,11 +121,12 @@ void FluidNetwork::relax(std::uint32_t l) {
       other_[i] = level_[slot.other];
       continue;
     }
-    other_[i] = kInfinity;
-    for (std::uint32_t h = first_[slot.cls]; h < first_[slot.cls + 1]; ++h)
-      if (hop_[h] != l) other_[i] = std::min(other_[i], level_[hop_[h]]);
+    double least = kInfinity;
+    for (std::uint32_t h = first_[slot.cls], end = first_[slot.cls + 1]; h < end; ++h)
+      least = std::min(least, level_[hop_[h]]);
+    other_[i] = least;
   }
-  const double before = level_[l];
+  level_[l] = before;
   double level = n == 0 ? kInfinity : fill(link, before);
   if (level != kInfinity && before != kInfinity && std::abs(level - before) <= kSame * before) return;
   if (level == before) {  // not full, before and now

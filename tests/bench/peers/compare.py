@@ -156,18 +156,20 @@ def write(folder, facts, rows):
     load = ', '.join(f'{x:.1f}' for x in facts['load'])
     (folder / 'README.md').write_text(f"""# Speed beside SimGrid
 
-Made by `tests/bench/peers/run BUILD`, which needs Debian's libsimgrid-dev for this comparison only. SimGrid
-{facts['simgrid']}, `network/optim:Full` (its default mode gives links away twice), {facts['cpu']}, {facts['cores']} cores,
-{facts['system']}, {facts['date']}; load at the start {load}. With other work on the machine only the ratios mean something.
+Made by `tests/bench/peers/run BUILD`, which needs Debian's libsimgrid-dev for this comparison only.
+
+SimGrid {facts['simgrid']}, `network/optim:Full` (its default mode gives links away twice). {facts['cpu']},
+{facts['cores']} cores, {facts['system']}, {facts['date']}. Load at the start {load}: with other work
+on the machine only the ratios mean something.
 
 A step is one synchronous iteration with W workers, S servers and 160 tensors on a star of 10 Gbit/s NICs, from the
 description of the graph to its end; jitter: workers of different speeds; balanced: jitter, and the workers' NICs at a
 quarter of the rate. The fat-tree is a closed loop of flows on one of k = 8 with static routes, without its set-up. Both
-programs run the same case alternately, each in a process of its own; s is the median CPU time, a SimGrid run of more than
-{REPEAT_BELOW_S} s is not repeated, and one past the limit is stopped: its ratio is a lower bound. "B each" is (peak - start of
-the resident memory) / activities. "difference" is the largest one between makespans, stretto's against SimGrid's and
-published ones (of the fat-tree: between the ends of all flows). SimGrid is not run on 256x64 with jitter
-({ALONE['step 256x64 jitter']}).
+programs run the same case alternately, each run a process of its own; s is the median CPU time. A SimGrid run of more
+than {REPEAT_BELOW_S} s is not repeated, and one past the limit of CPU time is stopped: its ratio is a lower bound.
+"B each" is (peak - start of the resident memory) / activities. "difference" is the largest one between makespans,
+stretto's against SimGrid's and published ones; of the fat-tree, between the ends of all flows. SimGrid is not run on
+256x64 with jitter ({ALONE['step 256x64 jitter']}).
 
 {table}
 """, encoding='utf-8')

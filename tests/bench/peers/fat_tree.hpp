@@ -2,8 +2,8 @@
 // A closed loop of flows on a k-ary fat-tree (Al-Fares et al. 2008), as plain data for any simulator.
 //
 // k pods of k/2 edge and k/2 aggregation switches, (k/2)^2 cores, k/2 hosts per edge switch; all links 10 Gbit/s, one
-// direction each, no latency. Routes are static: aggregation switch and core are picked by the destination. `live`
-// slots each send one flow after another; source, destination and size of slot s's n-th flow come from a hash of (s, n).
+// direction each, no latency. Routes are static: aggregation switch and core are picked by the destination. Each of the
+// slots sends one flow after another; source, destination and size of slot s's n-th flow come from a hash of (s, n).
 #pragma once
 
 #include <cstdint>
