@@ -183,13 +183,14 @@ class Walker {
         return;
       }
       case Kind::Message: {
-        const channel::Channel& c = program_.channels[a.where];
+        const program::Connection& c = program_.channels[a.where];
+        const channel::Service &send = program_.send_service(a.where), &receive = program_.receive_service(a.where);
         cut(r.ready, r.handed, held_until(r) - r.ready, PathKind::SenderNotReady, PathKind::Turn, begin, parts);
-        serve(r.handed, r.on_wire, c.send.pool == channel::kNoPool ? none : c.send.of(a.amount), begin, parts);
+        serve(r.handed, r.on_wire, send.pool == channel::kNoPool ? none : send.of(a.amount), begin, parts);
         cut(r.on_wire, r.begin, c.latency, PathKind::Latency, PathKind::WireQueue, begin, parts);
         cut(r.begin, r.arrived, transfer_duration(Bytes(a.amount), program_.wires.rate_alone(c.route)),
             PathKind::WireOwn, PathKind::WireShared, begin, parts);
-        serve(r.arrived, r.end, c.receive.pool == channel::kNoPool ? none : c.receive.of(a.amount), begin, parts);
+        serve(r.arrived, r.end, receive.pool == channel::kNoPool ? none : receive.of(a.amount), begin, parts);
         return;
       }
       case Kind::Delay: {

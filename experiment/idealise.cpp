@@ -43,7 +43,7 @@ void lift_slow_nics(training::Compiled& compiled) {
 // Every channel gets a copy of each link of its route.
 void part_links(program::StepProgram& program) {
   network::Wires apart;
-  for (channel::Channel& c : program.channels) {
+  for (program::Connection& c : program.channels) {
     std::vector<network::LinkId> path;
     for (const network::LinkId link : program.wires.path(c.route)) {
       const network::Link& shared = program.wires.links[link.index()];

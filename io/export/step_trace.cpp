@@ -88,8 +88,8 @@ std::vector<Span> server_spans(const graph::Graph& graph, const cluster::Cluster
           {cluster.servers[t.server].name, track, name, Time() + (from - origin), Time() + (to - origin), {}});
     };
     add(pull ? "NIC up" : "NIC down", r.begin, r.arrived);
-    const channel::Channel& c = compiled.program.channels[compiled.program.activities[r.activity].where];
-    const channel::Service& service = pull ? c.send : c.receive;
+    const std::uint32_t c = compiled.program.activities[r.activity].where;
+    const channel::Service& service = pull ? compiled.program.send_service(c) : compiled.program.receive_service(c);
     if (service.pool == channel::kNoPool) continue;
     // The service is the end of its stage, its queue the begin.
     const Time end = pull ? r.on_wire : r.end;

@@ -40,6 +40,8 @@ FluidNetwork::FluidNetwork(const Wires& wires, std::uint64_t max_relaxations) : 
     }
     first_.push_back(static_cast<std::uint32_t>(hop_.size()));
   }
+  for (std::size_t r = 0; r < classes_.size() && least_.empty(); ++r)
+    if (first_[r + 1] - first_[r] > 2) least_.resize(classes_.size());
   std::vector<std::uint32_t> classes(links_.size());
   for (const std::uint32_t l : hop_) ++classes[l];
   for (std::uint32_t l = 0; l < real_links_; ++l) links_[l].active.reserve(classes[l]);
@@ -61,7 +63,7 @@ void FluidNetwork::reset() {
     link.clock = link.sum = 0;
     link.flows = 0;
     link.begun = 0;
-    link.tight_others = 0;
+    link.several = link.tight_others = 0;
     link.since = Time();
     link.marked = link.changed = false;
     link.active.clear();
@@ -164,8 +166,10 @@ void FluidNetwork::activate(std::uint32_t cls) {
     place_[h] = static_cast<std::uint32_t>(link.active.size());
     const std::uint32_t other = end - first == 1 ? no_link_ : end - first == 2 ? hop_[first + end - 1 - h] : kNone;
     link.active.push_back({cls, other, h});
+    link.several += other == kNone ? 1 : 0;
     link.tight_others += tight - (roomy_[l] ? 0 : 1);
   }
+  if (end - first > 2) least_[cls] = least_of(cls);
   note_moved(cls);
 }
 
@@ -179,6 +183,7 @@ void FluidNetwork::deactivate(std::uint32_t cls) {
     const std::uint32_t l = hop_[h];
     if (l >= real_links_) continue;
     LinkState& link = links_[l];
+    link.several -= link.active[place_[h]].other == kNone ? 1 : 0;
     link.active[place_[h]] = link.active.back();
     place_[link.active.back().hop] = place_[h];
     link.active.pop_back();

@@ -84,6 +84,7 @@ class FluidNetwork {
     double sum = 0;  // of reservations; maintained while roomy
     std::uint64_t flows = 0;
     std::int64_t begun = 0;          // bytes of flows that have started
+    std::uint32_t several = 0;       // classes here with more than two links
     std::uint32_t tight_others = 0;  // links that are not roomy, over all classes here and the other links of each
     bool marked = false;
     bool changed = false;
@@ -99,6 +100,12 @@ class FluidNetwork {
     bool emptied = false;
   };
 
+  // The two least levels on a route, equal ones apart.
+  struct Least {
+    double first;
+    double second;
+  };
+
   double clock_at(const LinkState& link, Time now) const;
   double class_clock(const ClassState& c, Time now) const;
   void mark(std::uint32_t link);
@@ -110,6 +117,7 @@ class FluidNetwork {
   void reserve(std::uint32_t link, double amount);
   template <class Function>
   void for_other_links(const Slot& slot, std::uint32_t link, Function&& function) const;
+  Least least_of(std::uint32_t cls) const;
   void relax(std::uint32_t link);
   bool relax_alone(std::uint32_t link);
   double fill(const LinkState& link, double guess) const;
@@ -132,6 +140,7 @@ class FluidNetwork {
   FlowHeaps ends_;
   std::vector<std::uint32_t> flows_;       // of each class
   std::vector<std::uint32_t> bottleneck_;  // of each class; kNone while no link of it has been relaxed
+  std::vector<Least> least_;               // of each active class of more than two links; empty if there is none
   std::vector<std::uint32_t> first_;       // hops of class c: hop_[first_[c]] .. hop_[first_[c + 1]], caps last
   std::vector<std::uint32_t> hop_;
   std::vector<std::uint32_t> place_;            // place of the class in the active list of that hop

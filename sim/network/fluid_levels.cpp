@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <utility>
 
 #include "sim/network/fluid.hpp"
 
@@ -95,8 +94,21 @@ bool FluidNetwork::relax_alone(std::uint32_t l) {
   if (level != level_[l]) {
     level_[l] = level;
     note_changed(l);
+    if (link.several > 0)
+      for (const Slot& slot : link.active)
+        if (slot.other == kNone) least_[slot.cls] = {level, kInfinity};
   }
   return true;
+}
+
+FluidNetwork::Least FluidNetwork::least_of(std::uint32_t cls) const {
+  Least least{kInfinity, kInfinity};
+  for (std::uint32_t h = first_[cls]; h < first_[cls + 1]; ++h) {
+    const double level = level_[hop_[h]];
+    least.second = std::min(least.second, std::max(least.first, level));
+    least.first = std::min(least.first, level);
+  }
+  return least;
 }
 
 void FluidNetwork::relax(std::uint32_t l) {
@@ -112,8 +124,7 @@ void FluidNetwork::relax(std::uint32_t l) {
   }
   std::fill_n(other_.begin() + static_cast<std::ptrdiff_t>(n), 3, 0.0);
   std::fill_n(weight_.begin() + static_cast<std::ptrdiff_t>(n), 3, 0.0);
-  // While the link's own level is out of the way, the least of a whole route is that of the other links.
-  const double before = std::exchange(level_[l], kInfinity);
+  const double before = level_[l];
   for (std::size_t i = 0; i < n; ++i) {
     const Slot& slot = link.active[i];
     weight_[i] = flows_[slot.cls];
@@ -121,12 +132,9 @@ void FluidNetwork::relax(std::uint32_t l) {
       other_[i] = level_[slot.other];
       continue;
     }
-    double least = kInfinity;
-    for (std::uint32_t h = first_[slot.cls], end = first_[slot.cls + 1]; h < end; ++h)
-      least = std::min(least, level_[hop_[h]]);
-    other_[i] = least;
+    const Least& least = least_[slot.cls];
+    other_[i] = least.first == before ? least.second : least.first;
   }
-  level_[l] = before;
   double level = n == 0 ? kInfinity : fill(link, before);
   if (level != kInfinity && before != kInfinity && std::abs(level - before) <= kSame * before) return;
   if (level == before) {  // not full, before and now
@@ -139,8 +147,17 @@ void FluidNetwork::relax(std::uint32_t l) {
   if (level != kInfinity && (level > reserved_before || level < kTooMuch * reserved_before))
     reserved_[l] = kReserve * level;
   for (std::size_t i = 0; i < n; ++i) {
-    if (other_[i] < level && other_[i] < before) continue;  // frozen elsewhere, before and now: nobody's concern
     const Slot& slot = link.active[i];
+    if (slot.other == kNone) {
+      Least& least = least_[slot.cls];
+      if (level <= other_[i])
+        least = {level, other_[i]};
+      else if (before > least.second)
+        least.second = std::min(least.second, level);
+      else
+        least = least_of(slot.cls);
+    }
+    if (other_[i] < level && other_[i] < before) continue;  // frozen elsewhere, before and now: nobody's concern
     const std::uint32_t was = bottleneck_[slot.cls];
     std::uint32_t b = l;
     if (other_[i] < level || (other_[i] == level && was != l)) b = bottleneck_besides(slot, l, other_[i]);
@@ -208,6 +225,8 @@ void FluidNetwork::solve_full() {
   for (std::uint32_t l = 0; l < real_links_; ++l)
     if (level_[l] != kInfinity) reserved_[l] = kReserve * level_[l];
   for (std::uint32_t l = 0; l < real_links_; ++l) set_roomy(l);
+  for (std::uint32_t cls = 0; cls < classes_.size(); ++cls)
+    if (classes_[cls].active && first_[cls + 1] - first_[cls] > 2) least_[cls] = least_of(cls);
 }
 
 }  // namespace stretto::network

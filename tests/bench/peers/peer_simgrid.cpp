@@ -54,6 +54,8 @@ sg::NetZone* add_zone([[maybe_unused]] sg::Engine& engine, bool star) {
 #endif
 }
 
+std::string numbered(std::string name, std::uint32_t number) { return name.append(std::to_string(number)); }
+
 sg::Host* add_star_host(sg::NetZone* zone, const std::string& name, double rate) {
   sg::Host* host = add_host(zone, name);
   add_route(zone, host, nullptr, {sg::LinkInRoute(add_link(zone, name + "_up", rate, kLatency))});
@@ -73,9 +75,9 @@ int step(sg::Engine& engine, std::uint32_t workers, std::uint32_t servers, const
   sg::NetZone* zone = add_zone(engine, true);
   std::vector<sg::Host*> worker, server;
   for (std::uint32_t w = 0; w < workers; ++w)
-    worker.push_back(add_star_host(zone, "w" + std::to_string(w), nic * peers::kBytesPerSecond));
+    worker.push_back(add_star_host(zone, numbered("w", w), nic * peers::kBytesPerSecond));
   for (std::uint32_t s = 0; s < servers; ++s)
-    server.push_back(add_star_host(zone, "s" + std::to_string(s), peers::kBytesPerSecond));
+    server.push_back(add_star_host(zone, numbered("s", s), peers::kBytesPerSecond));
   zone->seal();
   std::vector<sg::ActivityPtr> all;
   all.reserve(std::size_t{kTensors} * (4 * workers + 1));
@@ -121,9 +123,9 @@ int fat_tree(sg::Engine& engine, std::uint32_t live, std::uint32_t per_slot, con
   sg::NetZone* zone = add_zone(engine, false);
   std::vector<sg::Host*> host;
   std::vector<sg::Link*> link;
-  for (std::uint32_t h = 0; h < tree.hosts(); ++h) host.push_back(add_host(zone, "h" + std::to_string(h)));
+  for (std::uint32_t h = 0; h < tree.hosts(); ++h) host.push_back(add_host(zone, numbered("h", h)));
   for (std::uint32_t l = 0; l < tree.links(); ++l)
-    link.push_back(add_link(zone, "l" + std::to_string(l), peers::kBytesPerSecond, 0));
+    link.push_back(add_link(zone, numbered("l", l), peers::kBytesPerSecond, 0));
   for (std::uint32_t from = 0; from < tree.hosts(); ++from)
     for (std::uint32_t to = 0; to < tree.hosts(); ++to) {
       if (from == to) continue;
