@@ -14,6 +14,9 @@ PoolId ProgramBuilder::add_pool(PoolSpec pool) {
 
 ChannelId ProgramBuilder::add_channel(channel::Channel channel) {
   STRETTO_ASSERT(channel.route.index() < program_.wires.routes.size(), "route {}", channel.route.index());
+  STRETTO_ASSERT(!channel.spans || (channel.latency == Duration() && channel.send.pool == channel::kNoPool &&
+                                    channel.receive.pool == channel::kNoPool),
+                 "channel {} of spans with costs", program_.channels.size());
   program_.channels.push_back(channel);
   return ChannelId(program_.channels.size() - 1);
 }
@@ -45,6 +48,14 @@ ActivityId ProgramBuilder::add_message(ChannelId channel, Bytes bytes) {
 }
 
 ActivityId ProgramBuilder::add_delay(Duration duration) { return add(Kind::Delay, 0, duration.ps()); }
+
+ActivityId ProgramBuilder::add_span_end(ActivityId span) {
+  STRETTO_ASSERT(span.index() < program_.activities.size(), "span {}", span.index());
+  const Activity& begin = program_.activities[span.index()];
+  STRETTO_ASSERT(begin.kind == Kind::Message && program_.channels[begin.where].spans, "activity {} is no span",
+                 span.index());
+  return add(Kind::Delay, span.index() + 1, 0);
+}
 
 ActivityId ProgramBuilder::add_join(std::uint32_t need) { return add(Kind::Join, 0, need); }
 
