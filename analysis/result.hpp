@@ -108,6 +108,7 @@ struct Staleness {
 
 struct PolicyResult {
   std::string policy;
+  bool all_reduce = false;  // no servers; pulls are all-gathers, pushes the other collectives
   std::vector<std::pair<std::string, std::string>> vary;  // path -> value as text, in the order of the file
   StepTime step_time;
   double samples_per_s = 0;

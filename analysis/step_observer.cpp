@@ -30,6 +30,7 @@ void StepObserver::on_end(const program::ActivityRecord& r) {
   if (label.role == training::Role::Op)
     compute_[static_cast<std::size_t>(label.worker) * (last_ - first_) + r.iteration - first_] +=
         (r.end - r.begin).seconds();
+  if (compiled_->exchange == training::Exchange::AllReduce) return of_collective(r);
   if (label.role != training::Role::Pull && label.role != training::Role::Push) return;
   const bool pull = label.role == training::Role::Pull;
   Waits& w = pull ? pull_ : push_;
@@ -41,6 +42,20 @@ void StepObserver::on_end(const program::ActivityRecord& r) {
   w.wire_queue += (r.begin - r.on_wire - latency).seconds();
   w.wire_own += (latency + alone_[r.activity]).seconds();
   w.wire_shared += std::max(0.0, (r.arrived - r.begin - alone_[r.activity]).seconds());
+}
+
+// One rank's messages, and every turn, count for all workers.
+void StepObserver::of_collective(const program::ActivityRecord& r) {
+  const training::Label& label = compiled_->labels[r.activity];
+  Waits& w = label.part == training::Part::Gather ? pull_ : push_;
+  const double ranks = static_cast<double>(compiled_->workers) / compiled_->ranks_simulated;
+  if (label.role == training::Role::Collective) w.turn += compiled_->workers * (r.handed - r.ready).seconds();
+  if (label.role == training::Role::Enter) w.wire_queue += ranks * (r.begin - r.on_wire).seconds();
+  if (label.role != training::Role::Message) return;
+  const Duration latency = compiled_->program.channels[compiled_->program.activities[r.activity].where].latency;
+  w.service += ranks * ((r.on_wire - r.handed).seconds() + (r.end - r.arrived).seconds());
+  w.wire_own += ranks * (latency + alone_[r.activity]).seconds();
+  w.wire_shared += ranks * std::max(0.0, (r.arrived - r.begin - alone_[r.activity]).seconds());
 }
 
 Waits StepObserver::mean(const Waits& sum) const {

@@ -8,6 +8,8 @@
 //   wire queue  = begin - on_wire - L
 //   wire own    = L + alone
 //   wire shared = (arrived - begin) - alone, at least 0 (rounding)
+// Collectives of an all-reduce: turn is that of the collective, wire queue its wait for a stream; the other
+// stages are those of its messages at their sender. All-gathers count as pulls, the others as pushes.
 #pragma once
 
 #include <cstdint>
@@ -41,6 +43,7 @@ class StepObserver : public program::Observer {
   double compute(std::size_t worker, std::size_t step) const { return compute_[worker * (last_ - first_) + step]; }
 
  private:
+  void of_collective(const program::ActivityRecord& record);
   Waits mean(const Waits& sum) const;
   const training::Compiled* compiled_;
   std::uint32_t first_;

@@ -189,7 +189,7 @@ std::string make_up(const PolicyResult& result) {
   double compute = 0;
   for (const ResourceUse* r : of_kind(result, ResourceKind::Device)) compute = std::max(compute, r->utilisation);
   const NicUse nic = busiest_nic(result);
-  if (nic.up != nullptr && nic.both() >= kFull)
+  if (!result.all_reduce && nic.up != nullptr && nic.both() >= kFull)
     return fmt::format(
                "The network is what the step waits for: pulls, then pushes: {} is used {} and {} {} of the step; the "
                "devices compute {}, partly meanwhile.",
@@ -201,7 +201,8 @@ std::string make_up(const PolicyResult& result) {
   if (busiest.kind != ResourceKind::Device)
     text += fmt::format(", the busiest resource ({}) is used {}", escape_control(busiest.name),
                         whole_percent(busiest.utilisation));
-  return text + "." + largest_wait(result.pull_waits, "Pulls") + largest_wait(result.push_waits, "Pushes");
+  return text + "." + largest_wait(result.pull_waits, result.all_reduce ? "All-gathers" : "Pulls") +
+         largest_wait(result.push_waits, result.all_reduce ? "Collectives of gradients" : "Pushes");
 }
 
 std::string change_text(const WhatIf& w) {

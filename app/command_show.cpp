@@ -78,8 +78,9 @@ std::string experiment_text(const experiment::Experiment& experiment) {
   const auto count = [](std::uint32_t n, const char* what) {
     return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
   };
-  row("cluster",
-      fmt::format("{} ({}), {}", count(workers.count, "worker"), workers.device.name, count(servers.count, "server")));
+  const bool all_reduce = spec.training.exchange == experiment::Exchange::AllReduce;
+  row("cluster", fmt::format("{} ({}), {}", count(workers.count, "worker"), workers.device.name,
+                             all_reduce ? exchange_text(spec) : count(servers.count, "server")));
   row("training", fmt::format("{}, {}", spec.workload.mode == experiment::Mode::Training ? "training" : "inference",
                               experiment::training_text(spec)));
   row("policies", policies);

@@ -31,7 +31,7 @@ bool same_layout(const plan::Layout& a, const plan::Layout& b) {
   const auto equal = [](const plan::Transfer& x, const plan::Transfer& y) {
     return x.parameter == y.parameter && x.slice == y.slice && x.bytes == y.bytes && x.server == y.server;
   };
-  return a.servers == b.servers && a.first == b.first &&
+  return a.servers == b.servers && a.first == b.first && a.bucket == b.bucket && a.split == b.split &&
          std::equal(a.transfers.begin(), a.transfers.end(), b.transfers.begin(), b.transfers.end(), equal);
 }
 
@@ -41,7 +41,10 @@ class ProgramReplays {
   ProgramReplays(const Setup& setup, const std::vector<plan::Plan>& orders, const SimulateOptions& options,
                  std::uint32_t replications, CauseSet causes)
       : orders_(orders), options_(options), replications_(replications), causes_(causes) {
-    const Setup base = idealise(setup, causes);
+    Setup base = idealise(setup, causes);
+    // One worker cannot stand for all where links are idealised.
+    base.training.all_reduce.aggregate = false;
+    check_size(base, orders.front().layout);
     compiled_ = training::compile(*base.graph, base.cluster, orders.front().layout, base.training);
     idealise(compiled_, causes);
     for (const CauseSet more : {CauseSet{0}, bit(Cause::Noise)}) setups_.push_back(idealise(setup, causes | more));
@@ -148,7 +151,8 @@ analysis::NamedPath named(const Setup& setup, const plan::Plan& plan, const trai
 
 analysis::NamedPath path_of(const Setup& setup, const plan::Plan& plan, const SimulateOptions& options,
                             CauseSet causes) {
-  const Setup ideal = idealise(setup, causes);
+  Setup ideal = idealise(setup, causes);
+  ideal.training.all_reduce.aggregate = false;
   training::Compiled compiled = training::compile(*ideal.graph, ideal.cluster, plan.layout, ideal.training);
   idealise(compiled, causes);
   return named(ideal, plan, compiled, step_path(ideal, plan, compiled, options));

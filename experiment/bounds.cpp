@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "experiment/collective_bounds.hpp"
+
 namespace stretto::experiment {
 
 namespace {
@@ -52,12 +54,16 @@ cluster::Cluster with_slow_workers(const Setup& setup) {
 
 bounds::Bound layout_bound(const Setup& setup, const plan::Layout& layout) {
   if (std::string reason = reason_for_none(setup); !reason.empty()) return {{}, "", std::move(reason)};
+  if (setup.training.exchange == training::Exchange::AllReduce)
+    return all_reduce_bound(setup, of_all_passes(setup), with_slow_workers(setup), layout);
   return bounds::step_lower_bound(of_all_passes(setup), with_slow_workers(setup), layout,
                                   setup.training.mode == training::Mode::Training, setup.training.barrier);
 }
 
 bounds::Bound any_layout_bound(const Setup& setup) {
   if (std::string reason = reason_for_none(setup); !reason.empty()) return {{}, "", std::move(reason)};
+  if (setup.training.exchange == training::Exchange::AllReduce)
+    return any_all_reduce_bound(setup, of_all_passes(setup), with_slow_workers(setup));
   return bounds::any_layout_lower_bound(of_all_passes(setup), with_slow_workers(setup),
                                         setup.training.mode == training::Mode::Training, setup.training.barrier);
 }

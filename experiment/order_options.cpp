@@ -15,6 +15,7 @@ using config::FieldRecord;
 using config::Node;
 using config::Reader;
 using plan::Discipline;
+using policies::FileKind;
 using policies::Policy;
 using policies::Shared;
 
@@ -144,7 +145,9 @@ class Chooser {
       places_[option.key] = option.place;
     } else if (row != nullptr) {
       reader_.error(option.key_place, key,
-                    policy.shared == Shared::None ? "the schedule says that itself" : "this policy ranks nothing",
+                    policy.shared != Shared::None   ? "this policy ranks nothing"
+                    : policy.file != FileKind::None ? "the schedule says that itself"
+                                                    : "this policy says that itself",
                     policy.shared == Shared::None ? "" : "it takes partition");
     } else {
       const std::vector<std::string> names = option_names(policy);

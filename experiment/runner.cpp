@@ -49,6 +49,7 @@ Setup one_worker(const Setup& setup) {
       server.on_worker.reset();
     }
   alone.cluster.workers.resize(1);
+  alone.training.all_reduce.per_host = 1;
   return alone;
 }
 
@@ -154,6 +155,7 @@ class Runner {
     for (std::size_t i = 0; i < policies.size(); ++i) {
       PolicyResult r;
       r.policy = label(policies[i]);
+      r.all_reduce = setup.training.exchange == training::Exchange::AllReduce;
       r.vary = point.vary;
       r.servers = server_loads(setup, plans[i].layout);
       if (measured[i].deadlock) {
@@ -228,12 +230,14 @@ class Runner {
       return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
     };
     std::string nic = nic_text(setup.cluster.workers[0].nic.down);
-    if (setup.cluster.workers[0].nic.down != setup.cluster.servers[0].nic.up)
+    const bool all_reduce = setup.cluster.servers.empty();
+    if (!all_reduce && setup.cluster.workers[0].nic.down != setup.cluster.servers[0].nic.up)
       nic += " (servers " + nic_text(setup.cluster.servers[0].nic.up) + ")";
     const bool training = setup.training.mode == training::Mode::Training;
     return fmt::format("{} {}, {} ({}), {}, {}, {}", setup.graph->name, training ? "training" : "inference",
                        count(setup.cluster.workers.size(), "worker"), spec.cluster.workers.device.name,
-                       count(setup.cluster.servers.size(), "server"), nic, training_text(spec)) +
+                       all_reduce ? exchange_text(spec) : count(setup.cluster.servers.size(), "server"), nic,
+                       training_text(spec)) +
            variation_text(setup.variation);
   }
 
@@ -245,6 +249,12 @@ class Runner {
                        : "links forward whole messages or chunks first in, first out");
     list.push_back(setup.variation.none() ? "op times are those of the profile; no noise"
                                           : "op times are those of the profile, varied as asked for");
+    if (setup.cluster.servers.empty()) {
+      if (setup.cluster.workers[0].nic.down.is_unlimited())
+        list.push_back("NICs have no limit, so that transfers take no time: give workers.nic");
+      list.insert(list.end(), setup.assumptions.begin(), setup.assumptions.end());
+      return list;
+    }
     const bool free = std::all_of(setup.cluster.servers.begin(), setup.cluster.servers.end(),
                                   [](const cluster::Server& s) { return s.send.is_zero() && s.receive.is_zero(); });
     if (setup.cluster.workers[0].nic.down.is_unlimited() && setup.cluster.servers[0].nic.up.is_unlimited())

@@ -51,6 +51,8 @@ class Search {
                       "leave `vary` out, or set its paths with --set");
     begin_ = options_.clock();
     full_ = make_setup(spec_, workloads_);
+    if (full_.training.exchange == training::Exchange::AllReduce)
+      throw UserError("the search knows parameter servers only", "training.exchange: parameter_server");
     result_.input_files = experiment.files;
     for (const std::string& file : workloads_.files()) result_.input_files.push_back(file);
     base_ = reduced(full_);

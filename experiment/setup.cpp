@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "config/units_text.hpp"
+#include "experiment/all_reduce_plan.hpp"
 #include "experiment/order_options.hpp"
 #include "io/import/import.hpp"
 #include "io/import/order_file.hpp"
@@ -16,6 +17,7 @@
 #include "models/graph/check.hpp"
 #include "models/graph/reduce.hpp"
 #include "models/graph/transform.hpp"
+#include "models/plan/fusion.hpp"
 #include "models/plan/partition.hpp"
 #include "schedulers/policies/registry.hpp"
 
@@ -230,6 +232,34 @@ training::Options training_of(const Spec& spec) {
   return o;
 }
 
+// Why no worker can stand for all of them.
+std::string why_no_aggregate(const Setup& setup) {
+  if (!setup.variation.nics.empty()) return "noise changes the rates of single NICs";
+  return training::why_no_aggregate(setup.cluster, setup.training.all_reduce);
+}
+
+void add_all_reduce(const Spec& spec, Setup& setup) {
+  const AllReduceSpec& a = spec.all_reduce;
+  setup.training.exchange = training::Exchange::AllReduce;
+  training::AllReduce& o = setup.training.all_reduce;
+  o.algorithm = static_cast<training::Algorithm>(a.algorithm);
+  o.per_round = a.per_round;
+  o.streams = a.streams;
+  o.per_host = std::min(a.per_host, spec.cluster.workers.count);
+  o.inside_rate = a.inside_rate;
+  setup.fusion = a.fusion;
+  setup.split = a.split;
+  const std::string reason = why_no_aggregate(setup);
+  if (a.detail == Detail::Aggregate && !reason.empty())
+    fail(a.detail_place, "all_reduce.detail", "no worker can stand for all: " + reason, "say auto or messages");
+  o.aggregate = a.detail != Detail::Messages && reason.empty();
+  setup.assumptions.push_back(
+      o.aggregate ? "all workers do the same in a collective at the same time, so that one stands for all (exact)"
+                  : "the messages of all workers are simulated");
+  setup.assumptions.push_back("a collective starts when all workers have its gradients; to agree on it takes no time");
+  if (setup.cluster.workers[0].receive.is_zero()) setup.assumptions.push_back("adding gradients takes no time");
+}
+
 training::VariationSpec variation_of(const NoiseSpec& spec) {
   training::VariationSpec v;
   v.compute_cv = spec.compute_cv;
@@ -274,6 +304,12 @@ std::vector<std::string> Workloads::files() const {
 }
 
 void place(Setup& setup) {
+  if (setup.training.exchange == training::Exchange::AllReduce) {
+    setup.layout = placement::place("round_robin", *setup.graph, 1, {});
+    plan::fuse(*setup.graph, setup.layout, setup.fusion);
+    setup.layout.split = setup.split;
+    return;
+  }
   setup.layout = placement::place(setup.placement, *setup.graph, hosts_of(setup.cluster), setup.placement_options);
 }
 
@@ -326,6 +362,11 @@ Setup make_setup(const Spec& spec, Workloads& workloads) {
                     "it out",
                     config::format_duration(spec.workload.input_pipeline)));
   setup.variation = variation_of(spec.noise);
+  if (spec.training.exchange == Exchange::AllReduce) {
+    add_all_reduce(spec, setup);
+    place(setup);
+    return setup;
+  }
   const PlacementSpec& p = spec.cluster.servers.placement;
   setup.placement = p.name;
   if (p.parts > 0) setup.placement_options.parts = p.parts;
@@ -337,9 +378,13 @@ Setup make_setup(const Spec& spec, Workloads& workloads) {
 }
 
 plan::Plan make_plan(const Setup& setup, const PolicySpec& spec, std::uint64_t seed) {
-  const PolicyChoice choice = choose_policy(spec);
+  const bool all_reduce = setup.training.exchange == training::Exchange::AllReduce;
+  const PolicyChoice choice = choose_policy(all_reduce ? with_all_reduce_defaults(spec) : spec);
   const config::Place& place = choice.file.empty() ? spec.place : choice.file_place;
   return located(place, "policies." + spec.name, [&] {
+    if (all_reduce) return make_all_reduce_plan(setup, spec, choice, seed);
+    if (choice.policy->exchange == policies::For::AllReduce)
+      throw UserError(fmt::format("policy {} is for all-reduce", spec.name), "training.exchange: all_reduce");
     if (choice.policy->file == policies::FileKind::Schedule)
       return io::read_schedule(choice.file, *setup.graph,
                                {static_cast<std::uint32_t>(setup.cluster.servers.size()),

@@ -35,6 +35,9 @@ struct Setup {
   training::VariationSpec variation;
   std::string placement;
   placement::Options placement_options;
+  // All-reduce, where a policy says nothing else.
+  Bytes fusion;  // most bytes of a bucket; 0: none are fused
+  bool split = false;
   plan::Layout layout;
   std::vector<std::string> assumptions;  // of the transforms of the workload, for the answer
 };

@@ -10,6 +10,7 @@
 #include "analysis/statistics.hpp"
 #include "analysis/step_observer.hpp"
 #include "experiment/resource_use.hpp"
+#include "models/plan/fusion.hpp"
 #include "models/training/deadlock.hpp"
 #include "sim/base/assert.hpp"
 #include "sim/base/parallel.hpp"
@@ -176,6 +177,12 @@ double Measured::mean() const { return analysis::mean(means); }
 
 analysis::OpSums transfer_sums(const Setup& setup, const plan::Layout& layout, std::size_t worker) {
   analysis::OpSums sums;
+  if (setup.training.exchange == training::Exchange::AllReduce) {
+    for (const Bytes bytes : plan::bucket_bytes(layout))
+      sums.push +=
+          training::collective_time(setup.cluster, setup.training.all_reduce, training::Part::Whole, bytes).seconds();
+    return sums;
+  }
   for (const plan::Transfer& t : layout.transfers) {
     sums.pull += cluster::pull_time(setup.cluster, worker, t.server, t.bytes).seconds();
     if (setup.training.mode == training::Mode::Training &&
@@ -196,6 +203,12 @@ void check_size(const Setup& setup, const plan::Layout& layout) {
   constexpr double kMost = 20e6;
   const auto activities =
       static_cast<double>(training::most_activities(*setup.graph, setup.cluster, layout, setup.training));
+  if (activities > kMost && setup.training.exchange == training::Exchange::AllReduce)
+    throw UserError(fmt::format("a step would have {:.3g} activities (ops of every worker and messages of the "
+                                "collectives), more than {:.0f} million",
+                                activities, kMost / 1e6),
+                    setup.training.all_reduce.aggregate ? "larger buckets or fewer workers"
+                                                        : "all_reduce.detail: auto, larger buckets or fewer workers");
   if (activities > kMost)
     throw UserError(fmt::format("a step would have {:.3g} activities (ops, transfers, what servers do with them, for "
                                 "every worker and pass), more than {:.0f} million",

@@ -366,6 +366,7 @@ Spec read_spec(Reader& reader, const Node& root, const Options& options) {
   check_cluster(reader, root, s);
   check_noise(reader, root, s);
   if (reader.diagnostics().empty()) check_modes(reader, root, s);
+  if (reader.diagnostics().empty()) check_all_reduce(reader, root, s);
   check_runs(reader, root, s);
   return s;
 }
@@ -445,6 +446,10 @@ cluster::Cluster make_cluster(const Spec& spec) {
   out.network = {c.network.model,    c.network.latency, c.network.efficiency, c.network.streams,
                  c.network.rate_cap, c.network.chunk,   c.network.loopback};
   out.step_overhead = c.step_overhead;
+  if (spec.training.exchange == Exchange::AllReduce) {
+    out.servers.clear();
+    return out;
+  }
   return cluster::with_servers(std::move(out), c.servers.count).value();
 }
 

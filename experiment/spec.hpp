@@ -15,6 +15,7 @@
 #include "config/fields.hpp"
 #include "config/load.hpp"
 #include "config/node.hpp"
+#include "experiment/spec_all_reduce.hpp"
 #include "experiment/spec_search.hpp"
 #include "models/cluster/cluster.hpp"
 #include "sim/base/units.hpp"
@@ -155,6 +156,7 @@ inline constexpr std::uint32_t kDefaultLocalSteps = 1;
 
 // Fields of one mode are none where the file says nothing.
 struct TrainingSpec {
+  Exchange exchange = Exchange::ParameterServer;
   Synchronization synchronization = Synchronization::Sync;
   bool barrier = true;                       // Sync and Local
   std::optional<std::uint32_t> staleness;    // Ssp
@@ -234,6 +236,7 @@ struct Spec {
   WorkloadSpec workload;
   ClusterSpec cluster;
   TrainingSpec training;
+  AllReduceSpec all_reduce;
   std::vector<PolicySpec> policies = {{"random", {}, {}}, {"fifo", {}, {}}, {"tic", {}, {}}, {"tac", {}, {}}};
   NoiseSpec noise;
   SearchSpec search;
@@ -299,8 +302,10 @@ double update_cost(Optimizer optimizer);
 
 // "sync with barrier", "ssp with staleness 3", "backup, first 7 of 8 gradients", for people.
 std::string training_text(const Spec& spec);
+// "ring all-reduce, split".
+std::string exchange_text(const Spec& spec);
 
-// The cluster that the spec describes. With comm_compute_ratio the NIC rates are left unlimited.
+// The cluster of the spec, without servers for all-reduce. With comm_compute_ratio NIC rates are left unlimited.
 cluster::Cluster make_cluster(const Spec& spec);
 
 }  // namespace stretto::experiment

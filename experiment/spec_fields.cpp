@@ -119,11 +119,14 @@ const std::vector<config::Field<Spec>>& spec_fields() {
     add_head(rows);
     add_workload_fields(rows);
     add_cluster_fields(rows);
+    add_exchange_field(rows);
     add_training_fields(rows);
+    add_all_reduce_fields(rows);
     add_policies_field(rows);
     add_noise_fields(rows);
     add_search_fields(rows);
     add_runs(rows);
+    hide_servers(rows);
     return rows;
   }();
   return kRows;

@@ -26,9 +26,16 @@ void add_server_host_fields(Rows& rows);
 void add_loopback_field(Rows& rows);
 void add_placement_field(Rows& rows);
 void add_training_fields(Rows& rows);
+void add_exchange_field(Rows& rows);
+void add_all_reduce_fields(Rows& rows);
+// Rows of servers are written only where they say something.
+void hide_servers(Rows& rows);
 void add_policies_field(Rows& rows);
 void add_noise_fields(Rows& rows);
 void add_search_fields(Rows& rows);
+
+// Rules around all-reduce.
+void check_all_reduce(config::Reader& reader, const config::Node& root, const Spec& s);
 
 // Rules between fields of the sharing modes.
 void check_modes(config::Reader& reader, const config::Node& root, const Spec& s);

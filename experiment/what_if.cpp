@@ -40,7 +40,10 @@ std::vector<Change> changes(const Setup& setup, bool own_layout, bool own_placem
     list.push_back({"worker NICs 2x faster", ChangeKind::Hardware, [=](Setup& s) { faster_nics(s.cluster.workers); }});
   if (has_limited_nic(setup.cluster.servers))
     list.push_back({"server NICs 2x faster", ChangeKind::Hardware, [=](Setup& s) { faster_nics(s.cluster.servers); }});
-  const auto more = cluster::with_servers(setup.cluster, static_cast<std::uint32_t>(setup.cluster.servers.size() + 1));
+  const bool servers = !setup.cluster.servers.empty();
+  const auto more =
+      servers ? cluster::with_servers(setup.cluster, static_cast<std::uint32_t>(setup.cluster.servers.size() + 1))
+              : std::nullopt;
   if (more && setup.placement != "by_name" && setup.placement != "byteps" && !own_layout)
     list.push_back({"one more server", ChangeKind::Hardware, [more](Setup& s) {
                       s.cluster = *more;
@@ -64,7 +67,7 @@ std::vector<Change> changes(const Setup& setup, bool own_layout, bool own_placem
       setup.training.synchronization != training::Synchronization::Backup)
     list.push_back({"no barrier between steps (training.barrier: false)", ChangeKind::Mode,
                     [](Setup& s) { s.training.barrier = false; }});
-  if (setup.training.mode == training::Mode::Training &&
+  if (servers && setup.training.mode == training::Mode::Training &&
       setup.training.synchronization == training::Synchronization::Sync)
     list.push_back(
         {"4 MiB slices over the servers (placement: {partitioned: {size: 4 MiB}}), barrier: false, policy "

@@ -36,6 +36,10 @@ void check(const experiment::Setup& setup) {
   const auto refuse = [&](const char* what) {
     findings.push_back({Severity::Error, {}, "", std::string("the harness cannot do this: ") + what, ""});
   };
+  if (setup.training.exchange == training::Exchange::AllReduce) {
+    refuse("all-reduce");
+    throw UserError(findings);
+  }
   const auto& workers = setup.cluster.workers;
   const auto& servers = setup.cluster.servers;
   if (std::any_of(workers.begin(), workers.end(), [&](const cluster::Worker& w) {

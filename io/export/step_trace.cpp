@@ -37,7 +37,8 @@ std::vector<Span> step_spans(const graph::Graph& graph, const cluster::Cluster& 
   std::vector<Span> spans;
   for (const auto& r : records) {
     const training::Label& label = compiled.labels[r.activity];
-    const bool message = label.role == training::Role::Pull || label.role == training::Role::Push;
+    const bool of_round = label.role == training::Role::Message;
+    const bool message = label.role == training::Role::Pull || label.role == training::Role::Push || of_round;
     const bool sum = label.role == training::Role::Sum;
     if (!message && label.role != training::Role::Op && label.role != training::Role::Update && !sum) continue;
     Span span;
@@ -52,10 +53,16 @@ std::vector<Span> step_spans(const graph::Graph& graph, const cluster::Cluster& 
     } else {
       const plan::Transfer& t = layout.transfers[label.item];
       span.name = variable(graph, layout, t);
-      span.args.emplace_back("bytes", std::to_string(t.bytes.count()));
+      const std::int64_t bytes = of_round ? compiled.program.activities[r.activity].amount : t.bytes.count();
+      span.args.emplace_back("bytes", std::to_string(bytes));
       if (message) {
-        span.track =
-            fmt::format("{} server {}", label.role == training::Role::Pull ? "pulls from" : "pushes to", t.server);
+        if (of_round) {
+          span.track = label.part == training::Part::Gather ? "sends in all-gathers" : "sends in collectives";
+          span.name += fmt::format(" round {}", label.pass);
+        } else {
+          span.track =
+              fmt::format("{} server {}", label.role == training::Role::Pull ? "pulls from" : "pushes to", t.server);
+        }
         span.args.emplace_back("waited for its turn, us", microseconds(r.handed - r.ready));
         span.args.emplace_back("sender service, us", microseconds(r.on_wire - r.handed));
         span.args.emplace_back("waited for the wire, us", microseconds(r.begin - r.on_wire));

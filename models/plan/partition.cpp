@@ -42,6 +42,7 @@ Layout partition(const Layout& layout, Bytes limit) {
   }
   Layout cut;
   cut.servers = layout.servers;
+  cut.split = layout.split;
   cut.transfers.reserve(static_cast<std::size_t>(transfers));
   cut.first.push_back(0);
   for (std::size_t p = 0; p + 1 < layout.first.size(); ++p) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Partition: every transfer of a layout that is larger than a limit is cut into slices that stay on its server.
 // A transfer of b bytes becomes ceil(b / limit) slices, as equal as whole 4-byte elements allow (single bytes where b
-// or the limit is no multiple). Slices of a parameter are numbered anew, in the order of the layout. Cost: O(slices).
+// or the limit is no multiple). Slices of a parameter are numbered anew, buckets dropped. Cost: O(slices).
 #pragma once
 
 #include <cstddef>

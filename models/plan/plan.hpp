@@ -15,6 +15,8 @@
 
 namespace stretto::plan {
 
+inline constexpr std::uint32_t kUnranked = std::numeric_limits<std::uint32_t>::max();
+
 // One slice of one parameter: what a message carries. A parameter that is not cut has one transfer, slice 0.
 struct Transfer {
   graph::ParameterId parameter;
@@ -23,12 +25,16 @@ struct Transfer {
   std::uint32_t server = 0;  // index of the parameter server process
 };
 
-// Where every parameter lives and how it is cut. Transfers are grouped by parameter in graph order, slices ascending;
+// Where every parameter lives and how it is cut; for all-reduce, what goes together (all on one nominal server).
+// Transfers are grouped by parameter in graph order, slices ascending;
 // first[p] .. first[p + 1] are the transfers of parameter p.
 struct Layout {
   std::uint32_t servers = 1;
   std::vector<Transfer> transfers;
   std::vector<std::uint32_t> first;  // parameters + 1 entries
+  // All-reduce: per transfer its bucket, numbered from 0 without gaps; kUnranked without a gradient. Else empty.
+  std::vector<std::uint32_t> bucket = {};
+  bool split = false;  // All-reduce: a reduce-scatter and later an all-gather in place of each all-reduce
 };
 
 // How the sender of one direction hands messages of a channel to the network.
@@ -47,8 +53,6 @@ struct Layout {
 enum class Discipline : std::uint8_t { Free, Unordered, Strict, Priority, Credit, Window, ChainWindow, CreditSkip };
 
 constexpr bool has_credit(Discipline d) { return d == Discipline::Credit || d == Discipline::CreditSkip; }
-
-inline constexpr std::uint32_t kUnranked = std::numeric_limits<std::uint32_t>::max();
 
 struct DirectionOrder {
   Discipline discipline = Discipline::Free;

@@ -3,32 +3,40 @@
 
 #include <algorithm>
 
+#include "models/plan/fusion.hpp"
 #include "models/training/compiler.hpp"
 #include "sim/base/assert.hpp"
 
 namespace stretto::training {
 
 Compiled Compiler::run() {
-  STRETTO_ASSERT(layout_.first.size() == graph_.parameters.size() + 1 && layout_.servers == cluster_.servers.size(),
+  STRETTO_ASSERT(layout_.first.size() == graph_.parameters.size() + 1 &&
+                     (all_reduce() || layout_.servers == cluster_.servers.size()),
                  "layout of {} parameters on {} servers for {} on {}", layout_.first.size(), layout_.servers,
                  graph_.parameters.size(), cluster_.servers.size());
   STRETTO_ASSERT(training_ || options_.synchronization == Synchronization::Sync, "inference in mode {}",
                  static_cast<int>(options_.synchronization));
   STRETTO_ASSERT(options_.passes >= 1 && (training_ || options_.passes == 1), "{} passes", options_.passes);
   out_.workers = static_cast<std::uint32_t>(cluster_.workers.size());
-  out_.servers = static_cast<std::uint32_t>(cluster_.servers.size());
+  out_.servers = all_reduce() ? 0 : static_cast<std::uint32_t>(cluster_.servers.size());
   out_.transfers = static_cast<std::uint32_t>(layout_.transfers.size());
   out_.ops = static_cast<std::uint32_t>(graph_.ops.size());
   out_.synchronization = options_.synchronization;
+  out_.exchange = options_.exchange;
   out_.barrier = options_.barrier && shared_updates();
   const std::size_t activities = most_activities(graph_, cluster_, layout_, options_);
   builder_.reserve(activities, 3 * activities);
   out_.labels.reserve(activities);
   if (cluster_.network.model == cluster::LinkModel::Fifo)
     builder_.set_network_model(program::NetworkModel::Fifo, cluster_.network.chunk);
-  add_resources();
-  add_channels();
-  if (training_ && shared_updates()) add_shared_updates();
+  if (all_reduce()) {
+    add_ranks();
+    add_collectives();
+  } else {
+    add_resources();
+    add_channels();
+    if (training_ && shared_updates()) add_shared_updates();
+  }
   add_step_end();
   for (std::uint32_t w = 0; w < out_.workers; ++w) add_worker(w);
   if (options_.synchronization == Synchronization::Ssp) add_gate();
@@ -51,7 +59,10 @@ void Compiler::add_worker(std::uint32_t w) {
   }
   add_passes(step);
   end_step(step);
-  add_pushes(step);
+  if (all_reduce())
+    add_gradients(step);
+  else
+    add_pushes(step);
 }
 
 void Compiler::add_pulls(std::uint32_t w, ActivityId begun) {
@@ -96,8 +107,8 @@ void Compiler::add_passes(Step& step) {
   std::vector<ActivityId> inputs;
   if (has_input) add_input(step, 0, begins, inputs);
   const std::size_t first_pull = out_.pull.size();
-  add_pulls(w, step.begun);
-  std::vector<bool> unread(out_.transfers, true);
+  if (!all_reduce()) add_pulls(w, step.begun);
+  std::vector<bool> unread(all_reduce() ? 0 : out_.transfers, true);
   std::vector<bool> is_sink(graph_.ops.size(), true);
   const double speed = cluster_.workers[w].device.speed;
   ActivityId begun = step.begun;
@@ -115,11 +126,16 @@ void Compiler::add_passes(Step& step) {
         builder_.add_edge(op[input.index()], op[o]);
         is_sink[input.index()] = false;
       }
-      for (const graph::ParameterId p : source.reads)
+      for (const graph::ParameterId p : source.reads) {
+        if (all_reduce()) {
+          if (pass == 0) add_reads(w, p, op[o]);
+          continue;
+        }
         for (std::uint32_t t = layout_.first[p.index()]; t < layout_.first[p.index() + 1] && pass == 0; ++t) {
           builder_.add_edge(out_.pull[first_pull + t], op[o]);
           unread[t] = false;
         }
+      }
       if (!source.inputs.empty()) continue;
       builder_.add_edge(begun, op[o]);
       if (has_input) builder_.add_edge(inputs[pass], op[o]);
@@ -137,13 +153,21 @@ void Compiler::add_passes(Step& step) {
     builder_.add_edge(begins[options_.passes - 1], inputs.front(), 1);
     if (options_.passes > 1) builder_.add_edge(inputs.back(), inputs.front(), 1);
   }
-  for (std::uint32_t t = 0; t < out_.transfers; ++t)
+  for (std::uint32_t t = 0; t < unread.size(); ++t)
     if (unread[t]) builder_.add_edge(out_.pull[first_pull + t], step.ops_done);
 }
 
 std::uint64_t most_activities(const graph::Graph& graph, const cluster::Cluster& cluster, const plan::Layout& layout,
                               const Options& options) {
   const std::uint64_t transfers = layout.transfers.size();
+  if (options.exchange == Exchange::AllReduce) {
+    const std::uint64_t ranks = options.all_reduce.aggregate ? 1 : cluster.workers.size();
+    const double all = messages(collective(cluster, options.all_reduce, Part::Whole));
+    const auto each = static_cast<std::uint64_t>(all / static_cast<double>(cluster.workers.size() / ranks));
+    const std::uint64_t buckets = plan::bucket_bytes(layout).size();
+    return cluster.workers.size() * (options.passes * (graph.ops.size() + 2) + 5) + 2 +
+           buckets * (1 + each + (layout.split ? 2 : 1) * 2 * (ranks + 1));
+  }
   const std::uint64_t per_worker = options.passes * (graph.ops.size() + 2) + 4 * transfers + cluster.servers.size() + 5;
   return cluster.workers.size() * per_worker + 2 * transfers + 2;
 }

@@ -31,12 +31,14 @@
 #include "models/cluster/cluster.hpp"
 #include "models/graph/graph.hpp"
 #include "models/plan/plan.hpp"
+#include "models/training/all_reduce.hpp"
 #include "sim/program/order_table.hpp"
 #include "sim/program/program.hpp"
 
 namespace stretto::training {
 
 enum class Mode : std::uint8_t { Training, Inference };
+enum class Exchange : std::uint8_t { ParameterServer, AllReduce };
 enum class Synchronization : std::uint8_t { Sync, Async, Ssp, Backup, Local };
 
 // Inference takes a graph of forward ops only (graph::forward_only). `input_time` > 0: each worker prepares one batch
@@ -52,10 +54,13 @@ struct Options {
   std::uint32_t staleness = 0;                              // Ssp
   std::uint32_t backups = 0;                                // Backup: < workers
   std::uint32_t passes = 1;                                 // forward and backward passes between pulls and pushes
+  Exchange exchange = Exchange::ParameterServer;            // AllReduce: training, Sync or Local
+  AllReduce all_reduce = {};
 };
 
-// What an activity stands for. `item` is an op, a transfer or a server (Request), else 0; `worker` is 0 where it has
-// none (Aggregate, Update of all workers' gradients, StepEnd, Gate).
+// What an activity stands for. `item` is an op, a transfer or a server (Request), else 0; of a collective the first
+// transfer of its bucket. `worker` is 0 where it has none (Aggregate, Update of all workers' gradients, StepEnd, Gate;
+// Negotiation, Collective, CollectiveDone), and of a message the sender.
 enum class Role : std::uint8_t {
   Start,
   Overhead,
@@ -71,12 +76,20 @@ enum class Role : std::uint8_t {
   Input,
   PassDone,
   Sum,
-  Gate
+  Gate,
+  Negotiation,     // all ranks have the gradients of a bucket
+  Collective,      // turn of a collective, for all ranks
+  Enter,           // a rank has a stream for it
+  Message,         // of one round, `pass`
+  Exit,            // the rank has done its part
+  CollectiveDone,  // all ranks have
+  Reduced,         // all buckets are reduced
 };
 
 struct Label {
   Role role = Role::Start;
-  std::uint16_t pass = 0;  // Op, Input, PassDone
+  Part part = Part::Whole;  // of a collective
+  std::uint16_t pass = 0;   // Op, Input, PassDone; Message: round
   std::uint32_t worker = 0;
   std::uint32_t item = 0;
 };
@@ -102,6 +115,10 @@ struct Compiled {
   std::vector<program::PoolId> server_threads;
   std::vector<HostLinks> worker_links;
   std::vector<HostLinks> server_links;
+  // All-reduce: links and threads of a worker may be those of all; `push` and `pull` hold the turns of the collectives
+  // that reduce and of those that gather, of worker 0 and the first transfer of each bucket only.
+  Exchange exchange = Exchange::ParameterServer;
+  std::uint32_t ranks_simulated = 0;  // whose messages are simulated: all, or 1 that stands for all
   Synchronization synchronization = Synchronization::Sync;
   // Markers of the program: with a barrier marker 0 is the end of the step; then, but with backup workers, one marker
   // per worker (its arrival; the end of its ops in sync without a barrier).

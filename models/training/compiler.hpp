@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiler of training steps, private to this directory: resources.cpp (pools, links, channels), compile.cpp (one
-// worker's step), synchronization.cpp (what gradients do at the servers and what lets a worker go on).
+// worker's step), synchronization.cpp (what gradients do at the servers and what lets a worker go on),
+// compile_all_reduce.cpp (the same without servers).
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "models/training/compile.hpp"
@@ -35,8 +38,9 @@ class Compiler {
     ActivityId done;  // the worker has done its part of the step
   };
 
-  ActivityId add(Role role, std::uint32_t worker, std::uint32_t item, ActivityId activity, std::uint32_t pass = 0) {
-    out_.labels.push_back({role, static_cast<std::uint16_t>(pass), worker, item});
+  ActivityId add(Role role, std::uint32_t worker, std::uint32_t item, ActivityId activity, std::uint32_t pass = 0,
+                 Part part = Part::Whole) {
+    out_.labels.push_back({role, part, static_cast<std::uint16_t>(pass), worker, item});
     return activity;
   }
   bool pushed(std::uint32_t t) const {
@@ -54,6 +58,18 @@ class Compiler {
   void add_passes(Step& step);
   void add_input(const Step& step, std::uint32_t pass, const std::vector<ActivityId>& begins,
                  std::vector<ActivityId>& inputs);
+
+  bool all_reduce() const { return options_.exchange == Exchange::AllReduce; }
+  void add_ranks();
+  void add_collectives();
+  std::uint32_t host_of(std::uint32_t rank) const { return rank / options_.all_reduce.per_host; }
+  program::ChannelId rank_channel(std::uint32_t from, std::uint32_t to);
+  program::ChannelId channel_of_all(bool inside);
+  // A bucket's collective between `begins` and the ends that it returns, one for each simulated rank.
+  std::vector<ActivityId> add_collective(std::uint32_t bucket, Part part, ActivityId begins);
+  void add_messages(std::uint32_t bucket, Part part, std::vector<std::vector<ActivityId>>& last);
+  void add_reads(std::uint32_t worker, graph::ParameterId parameter, ActivityId op);
+  void add_gradients(const Step& step);
 
   void add_shared_updates();
   void add_step_end();
@@ -77,6 +93,20 @@ class Compiler {
   std::vector<program::ChannelId> push_channel_;
   std::vector<ActivityId> aggregate_;  // per transfer; shared updates only
   std::vector<ActivityId> update_;
+  // All-reduce.
+  struct Bucket {
+    std::uint32_t leader = 0;  // its first transfer
+    Bytes bytes;
+    ActivityId ready;                        // all ranks have its gradients
+    std::vector<ActivityId> done;            // per simulated rank: its parameters are there
+    ActivityId turn, gather_turn, finished;  // of its collectives
+  };
+  std::vector<Bucket> buckets_;
+  program::ChannelId turns_;
+  program::ChannelId gather_turns_;
+  std::vector<program::ChannelId> rank_streams_;  // per simulated rank
+  std::vector<HostLinks> inside_links_;           // the same
+  std::map<std::pair<std::uint32_t, std::uint32_t>, program::ChannelId> rank_channels_;
   std::vector<ActivityId> worker_done_;
   ActivityId step_end_;
 };

@@ -37,7 +37,8 @@ std::string explain_deadlock(const Compiled& compiled, const graph::Graph& graph
   const auto name = [&](program::ActivityId a) { return describe(compiled, graph, layout, a); };
   std::string text = fmt::format("deadlock at {:.6f} s", sim.now().seconds());
   if (const GradientCount g = gradients_of_stuck_step(compiled, sim); g.all > 0)
-    text += fmt::format(": {} of {} gradients of step {} will ever come", g.come, g.all, g.step);
+    text += fmt::format(": {} of {} {} of step {} will ever come", g.come, g.all,
+                        compiled.exchange == Exchange::AllReduce ? "collectives" : "gradients", g.step);
   for (const program::Blocked& b : sim.blocked(5)) {
     text += fmt::format("; {} (step {}) ", name(b.activity), b.iteration);
     text += b.wait == program::Blocked::Wait::Turn ? std::string("waits for its turn")

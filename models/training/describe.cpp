@@ -2,6 +2,8 @@
 // Activities in words.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "models/training/compile.hpp"
 
 namespace stretto::training {
@@ -14,6 +16,12 @@ std::string describe(const Compiled& compiled, const graph::Graph& graph, const 
     const std::uint32_t slices = layout.first[t.parameter.index() + 1] - layout.first[t.parameter.index()];
     const std::string& name = graph.parameters[t.parameter.index()].name;
     return slices == 1 ? name : fmt::format("{} slice {}", name, t.slice);
+  };
+  const auto collective = [&] {
+    const char* kinds[] = {"all-reduce", "reduce-scatter", "all-gather"};
+    const auto size = std::count(layout.bucket.begin(), layout.bucket.end(), layout.bucket[label.item]);
+    return fmt::format("{} of {}", kinds[static_cast<std::size_t>(label.part)], transfer()) +
+           (size > 1 ? fmt::format(" and {} more", size - 1) : "");
   };
   switch (label.role) {
     case Role::Start:
@@ -44,6 +52,20 @@ std::string describe(const Compiled& compiled, const graph::Graph& graph, const 
       return fmt::format("adding the gradient of {} of worker {}", transfer(), label.worker);
     case Role::Gate:
       return "bound of staleness";
+    case Role::Negotiation:
+      return "readiness of all workers for the " + collective();
+    case Role::Collective:
+      return collective();
+    case Role::Enter:
+      return fmt::format("{} at worker {}", collective(), label.worker);
+    case Role::Message:
+      return fmt::format("message of worker {} in round {} of the {}", label.worker, label.pass, collective());
+    case Role::Exit:
+      return fmt::format("end of the {} at worker {}", collective(), label.worker);
+    case Role::CollectiveDone:
+      return fmt::format("end of the {}", collective());
+    case Role::Reduced:
+      return "end of all reduce-scatters";
     case Role::StepEnd:
       return "barrier";
     case Role::Input:

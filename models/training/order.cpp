@@ -109,6 +109,22 @@ void compile_direction(const Compiled& compiled, const std::vector<ActivityId>& 
     }
 }
 
+// A bucket goes where its first transfer in the order goes.
+plan::DirectionOrder of_buckets(const plan::Layout& layout, plan::DirectionOrder order) {
+  constexpr std::uint32_t kNone = plan::kUnranked;
+  std::vector<std::uint32_t> leader;  // per bucket
+  for (std::uint32_t t = 0; t < layout.transfers.size(); ++t) {
+    const std::uint32_t b = layout.bucket[t];
+    if (b == kNone) continue;
+    if (leader.size() <= b) leader.resize(b + 1, kNone);
+    if (leader[b] == kNone) leader[b] = t;
+    const auto lead = [&](std::vector<std::uint32_t>& rank) { rank[leader[b]] = std::min(rank[leader[b]], rank[t]); };
+    if (!order.rank.empty()) lead(order.rank);
+    for (auto& rank : order.alternatives) lead(rank);
+  }
+  return order;
+}
+
 }  // namespace
 
 program::OrderTable compile_order(const Compiled& compiled, const plan::Layout& layout, const plan::Order& order,
@@ -127,6 +143,11 @@ program::OrderTable compile_order(const Compiled& compiled, const plan::Layout& 
                  order.start_offsets.size(), compiled.workers);
   for (std::uint32_t w = 0; w < order.start_offsets.size(); ++w)
     table.delayed.push_back({compiled.start[w].index(), order.start_offsets[w], !compiled.barrier});
+  if (compiled.exchange == Exchange::AllReduce) {
+    compile_direction(compiled, compiled.pull, of_buckets(layout, order.pull), table);
+    compile_direction(compiled, compiled.push, of_buckets(layout, order.push), table);
+    return table;
+  }
   compile_direction(compiled, compiled.pull, order.pull, table);
   compile_direction(compiled, compiled.push, order.push, table);
   return table;

@@ -134,7 +134,14 @@ void Compiler::skip_late_steps() {
         builder_.skip_with(group[label.worker], ActivityId(a));
         break;
       case Role::Input:
-        STRETTO_ASSERT(false, "input of worker {} with backup workers", label.worker);
+      case Role::Negotiation:
+      case Role::Collective:
+      case Role::Enter:
+      case Role::Message:
+      case Role::Exit:
+      case Role::CollectiveDone:
+      case Role::Reduced:
+        STRETTO_ASSERT(false, "role {} of worker {} with backup workers", static_cast<int>(label.role), label.worker);
     }
   }
 }

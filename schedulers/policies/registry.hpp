@@ -6,7 +6,8 @@
 // number. Pushes go when ready (Free). Discipline of the pulls: Strict with a barrier, Priority without one; `random`
 // and `recorded` are Unordered in both, `wfbp` is Free. Ties are broken by parameter name, then id, so that no order
 // depends on the order of the input's containers. The options that all ranking policies share (discipline, window,
-// credit, partition, direction) are read and applied by the caller; the registry says which of them a policy takes.
+// credit, partition, direction) are read and applied by the caller; the registry says which of them a policy takes. For
+// all-reduce the caller makes of the ranks turns of collectives (experiment/all_reduce_plan.hpp).
 #pragma once
 
 #include <cstdint>
@@ -23,6 +24,12 @@
 
 namespace stretto::policies {
 
+// What an all-reduce of b bytes takes alone: start + b x per_byte.
+struct CollectiveCost {
+  Duration start;
+  double per_byte_ps = 0;
+};
+
 // `graph` has passed graph::check. `transfer_time`: per parameter, the time of its pull alone on its route to one
 // worker (all slices one after another), >= 0; only `tac` looks at it. `named`: what the file of the policy says, for
 // the policies that take one.
@@ -37,6 +44,7 @@ struct PolicyInput {
   // Time of one worker's pulls, all servers together: at the worker's NIC, and at the server whose NIC needs longest.
   Duration pulls_at_worker = {};
   Duration pulls_at_server = {};
+  CollectiveCost collective = {};  // all-reduce only
 };
 
 // Option -> value, as text: {"ties", "random"}; a count as its digits, a duration in ps.
@@ -56,6 +64,9 @@ struct PolicyOption {
 // Which of the shared options a policy takes.
 enum class Shared : std::uint8_t { All, Partition, None };
 
+// How gradients must be exchanged for the policy to mean something.
+enum class For : std::uint8_t { Both, Servers, AllReduce };
+
 // What the option `file` of a policy names.
 enum class FileKind : std::uint8_t { None, Order, Recorded, Schedule };
 
@@ -70,6 +81,10 @@ struct Policy {
   // The placement that the policy brings, with slices of its partition; empty: that of the experiment. Such a policy
   // has the option `placement`, with which the experiment's is taken.
   std::string_view placement = {};
+  For exchange = For::Both;
+  // All-reduce: makes the layout's buckets and says if it is split; null: as the experiment says.
+  void (*fuse)(const PolicyInput& input, const PolicyOptions& options, plan::Layout& layout) = nullptr;
+  PolicyOptions all_reduce_defaults = {};  // of shared options, in place of `defaults`
 };
 
 // The registry, in the order of `stretto list policies`.

@@ -8,6 +8,9 @@
 // so inversions after hand-over are real. At most `streams` messages of a channel move at a time. Latency runs from
 // entering the wire, also while earlier messages move: a message moves at max(entry + latency, slot free), so messages
 // back to back leave no bubble. See docs/model.md, section 4.
+//
+// A channel of spans has the same hand-over and the same streams, but no wire: what a span covers is up to the program.
+// Credit comes back, and windows open, at the end of the span. Such a channel has no latency and no services.
 #pragma once
 
 #include <algorithm>
@@ -39,6 +42,11 @@ struct Channel {
   Service send;
   Service receive;
   std::uint32_t streams = 1;  // 0 = unlimited
+  // Messages of this channel are spans (sim/program/program.hpp): they move no bytes and keep their stream from their
+  // beginning to their end, both given by the program.
+  bool spans = false;
+  // Spans: under Priority none begins while so many are open, so that the best one that waits is next; 0 = no limit.
+  std::uint32_t open_at_a_time = 0;
 };
 
 // How ready messages are handed over; see plan::Discipline for the meanings.

@@ -15,8 +15,20 @@ PoolId ProgramBuilder::add_pool(PoolSpec pool) {
 
 ChannelId ProgramBuilder::add_channel(channel::Channel channel) {
   STRETTO_ASSERT(channel.route.index() < program_.wires.routes.size(), "route {}", channel.route.index());
-  program_.channels.push_back(
-      {channel.route, channel.streams, channel.latency, service(channel.send), service(channel.receive)});
+  STRETTO_ASSERT(!channel.spans || (channel.latency == Duration() && channel.send.pool == channel::kNoPool &&
+                                    channel.receive.pool == channel::kNoPool),
+                 "channel {} of spans with costs", program_.channels.size());
+  STRETTO_ASSERT(channel.streams <= kMostStreams && channel.open_at_a_time <= kMostOpen, "{} streams, {} spans",
+                 channel.streams, channel.open_at_a_time);
+  Connection c;
+  c.route = channel.route;
+  c.streams = channel.streams & (2 * kMostStreams - 1);
+  c.open_at_a_time = channel.open_at_a_time & kMostOpen;
+  c.spans = channel.spans;
+  c.latency = channel.latency;
+  c.send = service(channel.send);
+  c.receive = service(channel.receive);
+  program_.channels.push_back(c);
   return ChannelId(program_.channels.size() - 1);
 }
 
@@ -54,6 +66,14 @@ ActivityId ProgramBuilder::add_message(ChannelId channel, Bytes bytes) {
 }
 
 ActivityId ProgramBuilder::add_delay(Duration duration) { return add(Kind::Delay, 0, duration.ps()); }
+
+ActivityId ProgramBuilder::add_span_end(ActivityId span) {
+  STRETTO_ASSERT(span.index() < program_.activities.size(), "span {}", span.index());
+  const Activity& begin = program_.activities[span.index()];
+  STRETTO_ASSERT(begin.kind == Kind::Message && program_.channels[begin.where].spans, "activity {} is no span",
+                 span.index());
+  return add(Kind::Delay, span.index() + 1, 0);
+}
 
 ActivityId ProgramBuilder::add_join(std::uint32_t need) { return add(Kind::Join, 0, need); }
 

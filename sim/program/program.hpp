@@ -7,6 +7,8 @@
 //   Message  crosses a channel with a number of bytes
 //   Delay    lasts a duration, occupies nothing
 //   Join     lasts nothing; done when `need` of its predecessors are; later arrivals of the iteration are counted only
+//   Span     a Message on a channel of spans: ends as soon as it has its turn and its stream, which it keeps until its
+//            SpanEnd, an activity of the same iteration behind it
 //   Gate     a Join of all its predecessors that runs ahead of them: instance i waits for their instances i - lag
 // An edge a -> b of distance d (0 or 1) says: b of iteration i + d waits for a of iteration i. Edges of distance 1 into
 // iteration 0 are satisfied from the start. Instances of one activity run in the order of iterations. An activity may
@@ -39,8 +41,9 @@ using ChannelId = Id<struct ChannelTag>;
 enum class Kind : std::uint8_t { Compute, Message, Delay, Join };
 
 struct Activity {
-  std::int64_t amount = 0;       // Compute, Delay: ps; Message: bytes; Join: need
-  std::uint32_t where : 29 = 0;  // Compute: pool; Message: channel; Join: lag - 1 of a gate
+  std::int64_t amount = 0;  // Compute, Delay: ps; Message: bytes; Join: need
+  // Compute: pool; Message: channel; Join: lag - 1 of a gate; Delay: the span that it ends + 1, 0 for none
+  std::uint32_t where : 29 = 0;
   Kind kind : 2 = Kind::Join;
   bool marker : 1 = false;  // its completion times are kept
   std::uint32_t first_edge = 0;
@@ -70,10 +73,16 @@ struct Need {
   auto operator<=>(const Need&) const = default;
 };
 
+// Of one channel.
+inline constexpr std::uint32_t kMostStreams = 1U << 16;
+inline constexpr std::uint32_t kMostOpen = (1U << 14) - 1;
+
 // A channel::Channel with its services by place in StepProgram::services.
 struct Connection {
   network::RouteId route;
-  std::uint32_t streams = 1;
+  std::uint32_t streams : 17 = 1;
+  std::uint32_t open_at_a_time : 14 = 0;
+  std::uint32_t spans : 1 = 0;
   Duration latency;
   std::uint32_t send = 0;
   std::uint32_t receive = 0;
@@ -134,6 +143,8 @@ class ProgramBuilder {
   ActivityId add_compute(PoolId pool, Duration duration);
   ActivityId add_message(ChannelId channel, Bytes bytes);
   ActivityId add_delay(Duration duration);
+  // Ends a message on a channel of spans, which must have ended when this one is ready; lasts nothing.
+  ActivityId add_span_end(ActivityId span);
   // need = 0: all predecessors.
   ActivityId add_join(std::uint32_t need = 0);
   // Takes edges of distance 1 only, which then have distance `lag` (>= 1).

@@ -36,7 +36,7 @@ Simulation::Simulation(const StepProgram& program, const OrderTable& order, std:
   for (std::uint32_t m = 0; m < program.markers.size(); ++m) marker_of_.emplace_back(program.markers[m].index(), m);
   std::sort(marker_of_.begin(), marker_of_.end());
   for (const Connection& c : program.channels) {
-    if (c.streams != 0)
+    if (c.streams != 0 || c.spans)
       queues_for_wire_ = true;
     else if (c.latency > Duration() && latencies_.size() < kMaxLines &&
              std::find(latencies_.begin(), latencies_.end(), c.latency) == latencies_.end())
@@ -206,6 +206,8 @@ void Simulation::complete(std::uint32_t a) {
       early_.erase(early);
     }
   }
+  if (program_->activities[a].kind == Kind::Delay && program_->activities[a].where != 0)
+    end_span(program_->activities[a].where - 1);
   const std::uint64_t late = late_arrivals_;
   const std::uint32_t end = program_->activities[a + 1].first_edge;
   for (std::uint32_t e = program_->activities[a].first_edge; e < end; ++e) {
@@ -279,25 +281,6 @@ void Simulation::dispatch() {
     }
   }
   pool_dispatch_.clear();
-}
-
-// What a channel's rule asks for beyond the order of its queue.
-bool Simulation::may_go(const ChannelState& c, HandOver rule) const {
-  if (rule == HandOver::Credit) return c.credit > 0;
-  if (rule != HandOver::ChainWindow || c.turns.empty()) return true;
-  const std::uint32_t first = c.turns.first();
-  return c.window.open(order_->rank[first], done_[first]);
-}
-
-void Simulation::queue_turn(std::uint32_t c, std::uint64_t key, std::uint32_t a) {
-  channels_[c].turns.push({key, a});
-  ask_for_turn(c);
-}
-
-void Simulation::ask_for_turn(std::uint32_t c) {
-  if (channels_[c].in_dispatch) return;
-  channels_[c].in_dispatch = true;
-  channel_dispatch_.push_back(c);
 }
 
 void Simulation::message_ready(std::uint32_t a) {
@@ -379,6 +362,10 @@ std::uint64_t Simulation::random_key(std::uint32_t a) const {
 // A delivered message: its sender learns of it one latency later where the rule depends on it.
 void Simulation::deliver(std::uint32_t a) {
   complete(a);
+  notify(a);
+}
+
+void Simulation::notify(std::uint32_t a) {
   if (order_->discipline.empty()) return;
   const std::uint32_t c = program_->activities[a].where;
   const HandOver rule = order_->discipline[c];
@@ -428,6 +415,11 @@ void Simulation::enter_wire(std::uint32_t a) {
   if (observer_ != nullptr) records_[a].on_wire = now_;
   const std::uint32_t c = program_->activities[a].where;
   const Connection& channel = program_->channels[c];
+  if (channel.spans && channel.streams == 0) {
+    ++channels_[c].moving;
+    move(a);
+    return;
+  }
   if (channel.streams == 0) {
     const auto line = std::find(latencies_.begin(), latencies_.end(), channel.latency);
     if (channel.latency == Duration())
@@ -459,8 +451,12 @@ void Simulation::try_move(std::uint32_t c) {
 }
 
 void Simulation::move(std::uint32_t a) {
-  if (observer_ != nullptr) records_[a].begin = now_;
+  if (observer_ != nullptr) records_[a].begin = records_[a].arrived = now_;
   const Activity& activity = program_->activities[a];
+  if (program_->channels[activity.where].spans) {
+    completed_.push_back(a);
+    return;
+  }
   const network::RouteId route = program_->channels[activity.where].route;
   if (use_fluid_)
     fluid_.start(now_, route, Bytes(activity.amount), a);

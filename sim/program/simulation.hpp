@@ -108,6 +108,8 @@ class Simulation {
   std::uint64_t random_key(std::uint32_t activity) const;
   std::uint64_t turn_key(channel::HandOver rule, std::uint32_t channel, std::uint32_t activity) const;
   void deliver(std::uint32_t activity);
+  void end_span(std::uint32_t span);
+  void notify(std::uint32_t activity);
   void notice(std::uint32_t activity);
   void hand_over(std::uint32_t activity);
   void enter_wire(std::uint32_t activity);
@@ -126,7 +128,7 @@ class Simulation {
   bool started_ = false;  // the instant 0 is over
   engine::EventQueue queue_;
   std::vector<Duration> latencies_;  // of channels without a queue before the wire, one for each line of queue_
-  bool queues_for_wire_ = false;     // some channel limits its streams
+  bool queues_for_wire_ = false;     // some channel limits its streams or counts spans
   network::FluidNetwork fluid_;
   network::FifoNetwork fifo_;
   bool use_fluid_ = true;

@@ -135,7 +135,8 @@ Run simulate(const Case& c, const std::string& policy, std::uint32_t steps, std:
 std::vector<std::string> policies_without_file() {
   std::vector<std::string> names;
   for (const policies::Policy& policy : policies::policies())
-    if (policy.file == policies::FileKind::None) names.emplace_back(policy.name);
+    if (policy.file == policies::FileKind::None && policy.exchange != policies::For::AllReduce)
+      names.emplace_back(policy.name);
   return names;
 }
 
