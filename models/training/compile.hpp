@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "models/cluster/cluster.hpp"
+#include "models/cluster/topology.hpp"
 #include "models/graph/graph.hpp"
 #include "models/plan/plan.hpp"
 #include "sim/program/order_table.hpp"
@@ -86,6 +87,13 @@ struct HostLinks {
   network::LinkId down;
 };
 
+// A link that routes use beside the NICs: of the fabric, or inside a host.
+struct InnerLink {
+  cluster::LinkRef ref;
+  network::LinkId link;
+  std::string opposite;  // fabric: name of the link that leads back, or ""
+};
+
 struct Compiled {
   program::StepProgram program;
   std::vector<Label> labels;  // per activity
@@ -100,8 +108,9 @@ struct Compiled {
   std::vector<program::PoolId> device;       // per worker
   std::vector<program::PoolId> worker_threads;
   std::vector<program::PoolId> server_threads;
-  std::vector<HostLinks> worker_links;
+  std::vector<HostLinks> worker_links;  // of its host
   std::vector<HostLinks> server_links;
+  std::vector<InnerLink> inner_links;  // by kind, then number
   Synchronization synchronization = Synchronization::Sync;
   // Markers of the program: with a barrier marker 0 is the end of the step; then, but with backup workers, one marker
   // per worker (its arrival; the end of its ops in sync without a barrier).
