@@ -52,7 +52,9 @@ enum class ResourceKind : std::uint8_t {
   ServerNicUp,
   ServerNicDown,
   ServerThreads,
-  WorkerThreads
+  WorkerThreads,
+  Fabric,  // links between switches
+  Inside   // links inside a host: loopback, PCIe, NVLink
 };
 
 // Mean busy fraction of one resource over the measured steps. Resources are listed in host order within a kind: the
@@ -62,6 +64,7 @@ struct ResourceUse {
   ResourceKind kind = ResourceKind::Device;
   double utilisation = 0;     // 0..1
   double bytes_per_step = 0;  // links only
+  std::string opposite = {};  // Fabric: the link that leads back, or ""
 };
 
 struct ServerLoad {

@@ -25,9 +25,9 @@ constexpr std::size_t kChangesListed = 2;
 constexpr double kStraggle = 0.1;  // waiting for the last worker is worth a sentence from here on
 constexpr double kDrift = 0.05;    // trend of a run that has not settled
 
-constexpr std::array kKinds{ResourceKind::Device,       ResourceKind::WorkerNicUp,   ResourceKind::WorkerNicDown,
-                            ResourceKind::ServerNicUp,  ResourceKind::ServerNicDown, ResourceKind::ServerThreads,
-                            ResourceKind::WorkerThreads};
+constexpr std::array kKinds{ResourceKind::Device,        ResourceKind::WorkerNicUp,   ResourceKind::WorkerNicDown,
+                            ResourceKind::ServerNicUp,   ResourceKind::ServerNicDown, ResourceKind::ServerThreads,
+                            ResourceKind::WorkerThreads, ResourceKind::Fabric,        ResourceKind::Inside};
 
 bool is_server(ResourceKind kind) {
   return kind == ResourceKind::ServerNicUp || kind == ResourceKind::ServerNicDown ||
@@ -50,6 +50,10 @@ const char* plural(ResourceKind kind) {
       return "servers' threads are busy";
     case ResourceKind::WorkerThreads:
       return "workers' threads are busy";
+    case ResourceKind::Fabric:
+      return "links between switches are full";
+    case ResourceKind::Inside:
+      return "links inside hosts are full";
   }
   return "resources are full";
 }
@@ -67,7 +71,8 @@ std::vector<const ResourceUse*> of_kind(const PolicyResult& result, ResourceKind
   return found;
 }
 
-// One host's NIC. The i-th resource of an up kind and the i-th of its down kind belong to one host.
+// Both directions of one host's NIC, or of a link between switches. The i-th resource of an up kind and the i-th of its
+// down kind belong to one host.
 struct NicUse {
   const ResourceUse* up = nullptr;
   const ResourceUse* down = nullptr;
@@ -84,6 +89,14 @@ NicUse busiest_nic(const PolicyResult& result) {
       const NicUse nic{ups[i], downs[i]};
       if (best.up == nullptr || nic.both() > best.both()) best = nic;
     }
+  }
+  const auto fabric = of_kind(result, ResourceKind::Fabric);
+  for (const ResourceUse* there : fabric) {
+    const auto back =
+        std::find_if(fabric.begin(), fabric.end(), [&](const auto* r) { return r->name == there->opposite; });
+    if (back == fabric.end()) continue;
+    const NicUse link{there, *back};
+    if (best.up == nullptr || link.both() > best.both()) best = link;
   }
   return best;
 }

@@ -289,7 +289,8 @@ std::unique_ptr<search::Evaluator> make_closed_form_evaluator(const Setup& setup
   const cluster::Server& server = c.servers.front();
   if (worker.device.cores != 1 || !worker.receive.is_zero() || !server.send.is_zero() ||
       c.network.latency > Duration() || c.network.streams != 1 || c.step_overhead > Duration() ||
-      setup.training.input_time > Duration() || !setup.variation.none() || server.on_worker)
+      setup.training.input_time > Duration() || !setup.variation.none() || server.on_worker ||
+      c.network.fabric.kind != cluster::FabricKind::Star || !worker.pcie.is_unlimited())
     return nullptr;
   if (c.network.model == cluster::LinkModel::Fifo && server.nic.up != worker.nic.down) return nullptr;
   if (c.network.model == cluster::LinkModel::Fifo && !server.nic.up.is_unlimited()) return nullptr;

@@ -25,6 +25,7 @@ Counters read_counters(const training::Compiled& c, const program::Simulation& s
     k.server_up.push_back(bytes(c.server_links[s].up));
     k.server_down.push_back(bytes(c.server_links[s].down));
   }
+  for (const training::InnerLink& l : c.inner_links) k.inner.push_back(bytes(l.link));
   return k;
 }
 
@@ -40,18 +41,20 @@ std::vector<ResourceUse> resource_use(const training::Compiled& compiled, const 
     for (std::size_t i = 0; i < from.size(); ++i) {
       if (!listed_pools.insert(ids[i].index()).second) continue;
       const program::PoolSpec& pool = compiled.program.pools[ids[i].index()];
-      if (pool.units > 0) uses.push_back({pool.name, kind, (to[i] - from[i]) / (time * pool.units), 0});
+      if (pool.units > 0) uses.push_back({pool.name, kind, (to[i] - from[i]) / (time * pool.units), 0, {}});
     }
+  };
+  const auto add_link = [&](std::uint32_t index, double bytes, ResourceKind kind) {
+    const network::Link& link = compiled.program.wires.links[index];
+    const double most = link.capacity.bytes_per_ps() * 1e12 * time;
+    uses.push_back({link.name, kind, link.capacity.is_unlimited() ? 0 : bytes / most, bytes / steps, {}});
   };
   const auto links = [&](const std::vector<double>& from, const std::vector<double>& to,
                          const std::vector<training::HostLinks>& hosts, bool up, ResourceKind kind) {
     for (std::size_t i = 0; i < from.size(); ++i) {
       const std::uint32_t index = (up ? hosts[i].up : hosts[i].down).index();
       if (!listed_links.insert(index).second) continue;
-      const network::Link& link = compiled.program.wires.links[index];
-      const double bytes = to[i] - from[i];
-      const double most = link.capacity.bytes_per_ps() * 1e12 * time;
-      uses.push_back({link.name, kind, link.capacity.is_unlimited() ? 0 : bytes / most, bytes / steps});
+      add_link(index, to[i] - from[i], kind);
     }
   };
   pools(begin.device, end.device, compiled.device, ResourceKind::Device);
@@ -61,6 +64,13 @@ std::vector<ResourceUse> resource_use(const training::Compiled& compiled, const 
   links(begin.server_down, end.server_down, compiled.server_links, false, ResourceKind::ServerNicDown);
   pools(begin.server_threads, end.server_threads, compiled.server_threads, ResourceKind::ServerThreads);
   pools(begin.worker_threads, end.worker_threads, compiled.worker_threads, ResourceKind::WorkerThreads);
+  for (std::size_t i = 0; i < begin.inner.size(); ++i) {
+    const training::InnerLink& inner = compiled.inner_links[i];
+    if (compiled.program.wires.links[inner.link.index()].capacity.is_unlimited()) continue;
+    add_link(inner.link.index(), end.inner[i] - begin.inner[i],
+             inner.ref.kind == cluster::LinkKind::Fabric ? ResourceKind::Fabric : ResourceKind::Inside);
+    uses.back().opposite = inner.opposite;
+  }
   return uses;
 }
 

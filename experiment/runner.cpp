@@ -46,6 +46,7 @@ Setup one_worker(const Setup& setup) {
   for (cluster::Server& server : alone.cluster.servers)
     if (server.on_worker.value_or(0) > 0) {
       server.nic = setup.cluster.workers[*server.on_worker].nic;
+      server.port = setup.cluster.workers[*server.on_worker].port;
       server.on_worker.reset();
     }
   alone.cluster.workers.resize(1);
@@ -238,7 +239,7 @@ class Runner {
                        count(setup.cluster.workers.size(), "worker"), spec.cluster.workers.device.name,
                        all_reduce ? exchange_text(spec) : count(setup.cluster.servers.size(), "server"), nic,
                        training_text(spec)) +
-           variation_text(setup.variation);
+           topology_text(spec) + variation_text(setup.variation);
   }
 
   static std::vector<std::string> assumptions(const Setup& setup) {
@@ -264,6 +265,8 @@ class Runner {
     list.push_back(setup.cluster.servers[0].on_worker
                        ? "servers share the NICs of workers' hosts, not their devices or service threads"
                        : "server hosts and worker hosts are apart");
+    if (setup.cluster.network.fabric.kind != cluster::FabricKind::Star)
+      list.push_back("routes between switches are static; no message is spread over several");
     list.insert(list.end(), setup.assumptions.begin(), setup.assumptions.end());
     return list;
   }

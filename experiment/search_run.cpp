@@ -13,6 +13,7 @@
 #include "experiment/evaluator.hpp"
 #include "experiment/search_starts.hpp"
 #include "experiment/simulate.hpp"
+#include "models/cluster/topology.hpp"
 #include "models/plan/partition.hpp"
 #include "schedulers/search/bayes.hpp"
 #include "schedulers/search/placement.hpp"
@@ -175,9 +176,10 @@ class Search {
       Setup setup = base_;
       const auto cluster = cluster::with_servers(setup.cluster, n);
       if (!cluster)
-        throw UserError(fmt::format("search.servers: {} servers do not fit on the hosts of {} workers", n,
-                                    setup.cluster.workers.size()),
-                        "fewer servers, more per host, or servers that are not colocated");
+        throw UserError(
+            fmt::format("search.servers: {} servers do not fit on the hosts of {} workers or in the topology", n,
+                        setup.cluster.workers.size()),
+            "fewer servers, more per host, servers that are not colocated, or another topology");
       setup.cluster = *cluster;
       place(setup);
       setups.push_back(std::move(setup));

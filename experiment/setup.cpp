@@ -31,6 +31,7 @@ placement::Hosts hosts_of(const cluster::Cluster& cluster) {
     hosts.on_workers += server.on_worker ? 1 : 0;
     hosts.shared = hosts.shared || server.with_server;
   }
+  for (const cluster::Worker& worker : cluster.workers) hosts.shared = hosts.shared || worker.with_worker;
   return hosts;
 }
 
@@ -76,6 +77,7 @@ void apply_ratio(const Spec& spec, const graph::Graph& graph, cluster::Cluster& 
   for (auto& worker : cluster.workers) worker.nic = {nic, nic};
   for (auto& server : cluster.servers) server.nic = {nic, nic};
   cluster.server_nic = {nic, nic};
+  set_fabric(spec, cluster);
 }
 
 // The policy's own placement, or that of the experiment; each cut to the policy's partition.

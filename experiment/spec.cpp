@@ -367,6 +367,7 @@ Spec read_spec(Reader& reader, const Node& root, const Options& options) {
   check_noise(reader, root, s);
   if (reader.diagnostics().empty()) check_modes(reader, root, s);
   if (reader.diagnostics().empty()) check_all_reduce(reader, root, s);
+  if (reader.diagnostics().empty()) check_topology(reader, root, s);
   check_runs(reader, root, s);
   return s;
 }
@@ -414,18 +415,41 @@ std::vector<std::string> shipped_models(const Options& options) {
   return names;
 }
 
+namespace {
+
+// Workers of one group, hosts not shared with other groups.
+void add_workers(const WorkersSpec& all, const WorkerGroupSpec& group, cluster::Cluster& out) {
+  const auto service = [](const ServiceSpec& v) { return cluster::ServiceCost{v.per_message, v.per_byte_ps}; };
+  const NicSpec nic = group.nic.value_or(all.nic);
+  const std::uint32_t per_host = group.per_host.value_or(all.per_host);
+  const auto first = static_cast<std::uint32_t>(out.workers.size());
+  for (std::uint32_t i = 0; i < group.count; ++i) {
+    cluster::Worker worker{fmt::format("worker {}", first + i),
+                           {group.device.value_or(all.device.name), group.cores.value_or(all.device.cores),
+                            group.speed.value_or(all.device.speed)},
+                           {nic.up, nic.down},
+                           all.threads,
+                           service(all.send),
+                           service(all.receive)};
+    if (i % per_host != 0) worker.with_worker = first + i - i % per_host;
+    worker.pcie = group.pcie.value_or(all.pcie);
+    worker.nvlink = all.nvlink;
+    out.workers.push_back(std::move(worker));
+  }
+}
+
+}  // namespace
+
 cluster::Cluster make_cluster(const Spec& spec) {
   const ClusterSpec& c = spec.cluster;
   const auto nic = [](const NicSpec& n) { return cluster::Nic{n.up, n.down}; };
   const auto service = [](const ServiceSpec& v) { return cluster::ServiceCost{v.per_message, v.per_byte_ps}; };
   cluster::Cluster out;
-  for (std::uint32_t w = 0; w < c.workers.count; ++w)
-    out.workers.push_back({fmt::format("worker {}", w),
-                           {c.workers.device.name, c.workers.device.cores, c.workers.device.speed},
-                           nic(c.workers.nic),
-                           c.workers.threads,
-                           service(c.workers.send),
-                           service(c.workers.receive)});
+  if (c.workers.groups.empty()) add_workers(c.workers, {c.workers.count, {}, {}, {}, {}, {}, {}}, out);
+  for (const WorkerGroupSpec& group : c.workers.groups) add_workers(c.workers, group, out);
+  std::vector<std::uint32_t> worker_hosts;  // first workers
+  for (std::uint32_t w = 0; w < out.workers.size(); ++w)
+    if (!out.workers[w].with_worker) worker_hosts.push_back(w);
   const std::uint32_t together = std::min(c.servers.per_host, c.servers.count);
   const bool cores_bind = c.servers.threads == 0 || c.servers.threads * together > c.servers.cores;
   cluster::Server server{"",
@@ -446,11 +470,12 @@ cluster::Cluster make_cluster(const Spec& spec) {
   out.network = {c.network.model,    c.network.latency, c.network.efficiency, c.network.streams,
                  c.network.rate_cap, c.network.chunk,   c.network.loopback};
   out.step_overhead = c.step_overhead;
-  if (spec.training.exchange == Exchange::AllReduce) {
+  if (spec.training.exchange == Exchange::AllReduce)
     out.servers.clear();
-    return out;
-  }
-  return cluster::with_servers(std::move(out), c.servers.count).value();
+  else
+    out = cluster::with_servers(std::move(out), c.servers.count).value();
+  set_fabric(spec, out);
+  return out;
 }
 
 }  // namespace stretto::experiment

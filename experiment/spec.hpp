@@ -17,6 +17,7 @@
 #include "config/node.hpp"
 #include "experiment/spec_all_reduce.hpp"
 #include "experiment/spec_search.hpp"
+#include "experiment/spec_topology.hpp"
 #include "models/cluster/cluster.hpp"
 #include "sim/base/units.hpp"
 
@@ -25,7 +26,6 @@ namespace stretto::experiment {
 enum class Mode : std::uint8_t { Training, Inference };
 enum class Precision : std::uint8_t { Fp32, Fp16, Int8 };
 enum class DeviceKind : std::uint8_t { Gpu, Cpu };
-enum class Topology : std::uint8_t { Star };
 enum class Synchronization : std::uint8_t { Sync, Async, Ssp, Backup, Local };
 enum class Optimizer : std::uint8_t { Sgd, Momentum, Adam };
 
@@ -85,6 +85,18 @@ struct ServiceSpec {
   bool operator==(const ServiceSpec&) const = default;
 };
 
+// Workers that differ from the others; what is none is as for all.
+struct WorkerGroupSpec {
+  std::uint32_t count = 1;
+  std::optional<std::string> device;  // name
+  std::optional<double> speed;
+  std::optional<std::uint32_t> cores;  // of a cpu
+  std::optional<NicSpec> nic;
+  std::optional<std::uint32_t> per_host;
+  std::optional<Bandwidth> pcie;
+  bool operator==(const WorkerGroupSpec&) const = default;
+};
+
 struct WorkersSpec {
   std::uint32_t count = 1;
   DeviceSpec device;
@@ -92,6 +104,11 @@ struct WorkersSpec {
   std::uint32_t threads = 0;  // 0 = unlimited
   ServiceSpec send;
   ServiceSpec receive;
+  std::uint32_t per_host = 1;
+  Bandwidth pcie = Bandwidth::unlimited();
+  std::optional<Bandwidth> nvlink;
+  std::vector<WorkerGroupSpec> groups;  // where there are any, count is their sum
+  config::Place groups_place;
   bool operator==(const WorkersSpec&) const = default;
 };
 
@@ -129,7 +146,7 @@ struct ServersSpec {
 };
 
 struct NetworkSpec {
-  Topology topology = Topology::Star;
+  TopologySpec topology;
   cluster::LinkModel model = cluster::LinkModel::Fluid;
   Bytes chunk;  // Fifo only; 0 = whole messages
   Duration latency;
@@ -305,7 +322,13 @@ std::string training_text(const Spec& spec);
 // "ring all-reduce, split".
 std::string exchange_text(const Spec& spec);
 
+// ", 2 racks, 4 workers a host"; "" for a star of equal hosts.
+std::string topology_text(const Spec& spec);
+
 // The cluster of the spec, without servers for all-reduce. With comm_compute_ratio NIC rates are left unlimited.
 cluster::Cluster make_cluster(const Spec& spec);
+
+// Puts the hosts of make_cluster's cluster into the fabric of the spec, whose rates may come from their NICs.
+void set_fabric(const Spec& spec, cluster::Cluster& cluster);
 
 }  // namespace stretto::experiment

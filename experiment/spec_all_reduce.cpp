@@ -126,6 +126,13 @@ void check_all_reduce(Reader& reader, const Node& root, const Spec& s) {
   for (std::size_t i = 0; i < s.noise.nics.size(); ++i)
     if (const std::string key = fmt::format("noise.nics[{}]", i); s.noise.nics[i].server)
       refuse(key, "there are no servers with training.exchange: all_reduce", "name a worker");
+  // Hosts of several ranks are those of all_reduce.per_host, which says what is inside a host.
+  for (const char* key : {"cluster.workers.per_host", "cluster.workers.pcie", "cluster.network.background"})
+    if (config::find_path(root, key) && !both)
+      refuse(key, "is not modelled with training.exchange: all_reduce", "all_reduce.per_host, all_reduce.inside_rate");
+  const bool star = s.cluster.network.topology.kind == Topology::Star;
+  if (!star && s.all_reduce.per_host > 1)
+    refuse("all_reduce.per_host", "hosts of several ranks are modelled in a star only", "topology: star");
   const std::uint32_t workers = s.cluster.workers.count;
   const std::uint32_t per_host = s.all_reduce.per_host;
   if (per_host > 1 && workers > per_host && workers % per_host != 0)

@@ -68,7 +68,7 @@ void add_roofline(Rows& rows) {
 
 void add_workers(Rows& rows) {
   rows.push_back(config::integer<Spec>(
-      "cluster.workers.count", 1, kMaxWorkers, "1", "workers, each on a host of its own",
+      "cluster.workers.count", 1, kMaxWorkers, "1", "workers, each on a host of its own but for per_host",
       [](auto& s) -> auto& { return s.cluster.workers.count; }));
   rows.push_back(config::text<Spec>(
       "cluster.workers.device.name", "gpu", "name of the device, for the report",
@@ -97,6 +97,7 @@ void add_workers(Rows& rows) {
       rows, "cluster.workers.send", "sending", [](auto& s) -> auto& { return s.cluster.workers.send; });
   add_service(
       rows, "cluster.workers.receive", "receiving", [](auto& s) -> auto& { return s.cluster.workers.receive; });
+  add_worker_host_fields(rows);
 }
 
 void add_servers(Rows& rows) {
@@ -121,8 +122,11 @@ void add_servers(Rows& rows) {
 
 void add_network(Rows& rows) {
   rows.push_back(config::choice<Spec>(
-      "cluster.network.topology", {"star"}, "star", "hosts joined by one switch that never limits",
-      [](auto& s) -> auto& { return s.cluster.network.topology; }));
+      "cluster.network.topology", {"star", "racks", "fat_tree", "links"}, "star",
+      "star: hosts joined by one switch that never limits; racks: switches with uplinks to a core; fat_tree: k-ary; "
+      "links: as listed",
+      [](auto& s) -> auto& { return s.cluster.network.topology.kind; }));
+  add_topology_fields(rows);
   rows.push_back(config::choice<Spec>(
       "cluster.network.model", {"fluid", "fifo"}, "fluid",
       "fluid: max-min fair sharing; fifo: one message or chunk after another",

@@ -87,16 +87,20 @@ void check_hosts(Reader& reader, const Node& root, const Spec& s) {
   const ServersSpec& servers = s.cluster.servers;
   const std::uint32_t on_workers = std::min(servers.colocated, servers.count);
   const std::uint32_t hosts = (on_workers + servers.per_host - 1) / servers.per_host;
+  const WorkersSpec& workers = s.cluster.workers;
+  const std::uint32_t worker_hosts = host_count(workers);
   const auto refuse = [&](std::string message, std::string hint) {
     reader.error(place_of(root, "cluster.servers.colocated"), "cluster.servers.colocated", std::move(message),
                  std::move(hint));
   };
   if (servers.colocated != kAllColocated && servers.colocated > servers.count)
     refuse(fmt::format("{} of {} servers", servers.colocated, servers.count), "at most cluster.servers.count");
-  else if (hosts > s.cluster.workers.count)
-    refuse(
-        fmt::format("{} servers need {} hosts, and there are {} workers", on_workers, hosts, s.cluster.workers.count),
-        "raise per_host or cluster.workers.count, or lower cluster.servers.count");
+  else if (hosts > worker_hosts)
+    refuse(worker_hosts == workers.count
+               ? fmt::format("{} servers need {} hosts, and there are {} workers", on_workers, hosts, workers.count)
+               : fmt::format("{} servers need {} hosts, and the {} workers have {}", on_workers, hosts, workers.count,
+                             worker_hosts),
+           "raise per_host or cluster.workers.count, or lower cluster.servers.count");
   else if (on_workers < servers.count && on_workers % servers.per_host != 0)
     refuse(fmt::format("{} servers leave a worker's host with fewer than per_host", on_workers),
            fmt::format("a multiple of {}", servers.per_host));

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ void add_cluster_fields(Rows& rows);
 void add_server_host_fields(Rows& rows);
 void add_loopback_field(Rows& rows);
 void add_placement_field(Rows& rows);
+void add_worker_host_fields(Rows& rows);
+void add_topology_fields(Rows& rows);
 void add_training_fields(Rows& rows);
 void add_exchange_field(Rows& rows);
 void add_all_reduce_fields(Rows& rows);
@@ -39,6 +42,15 @@ void check_all_reduce(config::Reader& reader, const config::Node& root, const Sp
 
 // Rules between fields of the sharing modes.
 void check_modes(config::Reader& reader, const config::Node& root, const Spec& s);
+
+// Rules of topologies, and of workers on shared hosts; for a spec without other findings.
+void check_topology(config::Reader& reader, const config::Node& root, const Spec& s);
+
+// Hosts of the workers.
+std::uint32_t host_count(const WorkersSpec& workers);
+
+// A NIC rate for both directions, or {up, down}.
+std::optional<NicSpec> read_nic(config::Reader& reader, const config::Node& node, const std::string& key);
 
 // A field with a form of its own.
 config::Field<Spec> custom(std::string path, std::string type, std::string range, std::string fallback,

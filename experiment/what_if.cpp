@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "experiment/what_if.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "experiment/order_options.hpp"
+#include "models/cluster/topology.hpp"
 #include "schedulers/policies/registry.hpp"
 
 namespace stretto::experiment {
@@ -40,6 +40,11 @@ std::vector<Change> changes(const Setup& setup, bool own_layout, bool own_placem
     list.push_back({"worker NICs 2x faster", ChangeKind::Hardware, [=](Setup& s) { faster_nics(s.cluster.workers); }});
   if (has_limited_nic(setup.cluster.servers))
     list.push_back({"server NICs 2x faster", ChangeKind::Hardware, [=](Setup& s) { faster_nics(s.cluster.servers); }});
+  const auto& fabric = setup.cluster.network.fabric.links;
+  if (std::any_of(fabric.begin(), fabric.end(), [](const auto& link) { return !link.rate.is_unlimited(); }))
+    list.push_back({"links between switches 2x faster", ChangeKind::Hardware, [](Setup& s) {
+                      for (auto& link : s.cluster.network.fabric.links) link.rate = link.rate.scaled(2);
+                    }});
   const bool servers = !setup.cluster.servers.empty();
   const auto more =
       servers ? cluster::with_servers(setup.cluster, static_cast<std::uint32_t>(setup.cluster.servers.size() + 1))

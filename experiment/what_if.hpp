@@ -10,9 +10,10 @@
 
 namespace stretto::experiment {
 
-// `base_time`: mean step time of `policy` on `setup`, s. Changes: worker or server NICs twice as fast, one more server,
-// variables cut over all servers, twice as fast devices, twice the service threads, no barrier; only those that the
-// setup can take. Random orders are drawn in fewer replications than the main run's. Cost: one short run each.
+// `base_time`: mean step time of `policy` on `setup`, s. Changes: worker or server NICs or the links between
+// switches twice as fast, one more server (where the fabric has a place for it), variables cut over all servers,
+// twice as fast devices, twice the service threads, no barrier; only those that the setup can take. Random orders
+// are drawn in fewer replications than the main run's. Cost: one short run each.
 std::vector<analysis::WhatIf> what_if(const Setup& setup, const PolicySpec& policy, double base_time,
                                       const SimulateOptions& options);
 

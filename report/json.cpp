@@ -36,6 +36,10 @@ const char* kind_key(ResourceKind kind) {
       return "server_threads";
     case ResourceKind::WorkerThreads:
       return "worker_threads";
+    case ResourceKind::Fabric:
+      return "fabric";
+    case ResourceKind::Inside:
+      return "inside_host";
   }
   return "other";
 }

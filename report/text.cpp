@@ -157,6 +157,10 @@ std::string kind_text(std::size_t count, ResourceKind kind) {
       return fmt::format("threads of {} server{}", count, s);
     case ResourceKind::WorkerThreads:
       return fmt::format("threads of {} worker{}", count, s);
+    case ResourceKind::Fabric:
+      return fmt::format("{} link{} between switches", count, s);
+    case ResourceKind::Inside:
+      return fmt::format("{} link{} inside hosts", count, s);
   }
   return "other";
 }

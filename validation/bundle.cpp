@@ -52,6 +52,10 @@ void check(const experiment::Setup& setup) {
   if (workers[0].nic.up != workers[0].nic.down || servers[0].nic.up != servers[0].nic.down)
     refuse("NICs whose two directions have different rates");
   if (workers[0].device.cores != 1) refuse("a device with several cores");
+  if (setup.cluster.network.fabric.kind != cluster::FabricKind::Star) refuse("a topology other than the star");
+  if (std::any_of(workers.begin(), workers.end(),
+                  [](const cluster::Worker& w) { return w.with_worker || !w.pcie.is_unlimited(); }))
+    refuse("workers that share a host, or a PCIe rate");
   if (!setup.variation.none()) refuse("noise");
   if (setup.training.input_time > Duration()) refuse("an input pipeline");
   if (!findings.empty()) throw UserError(findings);

@@ -5,68 +5,86 @@
 
 #include <algorithm>
 
+#include "models/cluster/topology.hpp"
+
 namespace stretto::cluster {
 
 namespace {
-Bandwidth route_rate(const Network& network, Bandwidth sender, Bandwidth receiver) {
-  return std::min(network.rate_cap, std::min(sender, receiver).scaled(network.efficiency));
+
+End worker_end(std::size_t worker) { return {false, static_cast<std::uint32_t>(worker)}; }
+End server_end(std::size_t server) { return {true, static_cast<std::uint32_t>(server)}; }
+
+Bandwidth rate_alone(const Cluster& cluster, const Path& path) {
+  Bandwidth rate = cluster.network.rate_cap;
+  for (const LinkRef link : path.links) rate = std::min(rate, link_rate(cluster, link));
+  return rate;
 }
 
-bool local(const Cluster& cluster, std::size_t worker, std::size_t server) {
-  const auto& on = cluster.servers.at(server).on_worker;
-  return on && *on == worker;
+Duration time_alone(const Cluster& cluster, const Path& path, Bytes bytes) {
+  return path.latency + transfer_duration(bytes, rate_alone(cluster, path));
 }
 
-const Nic& nic_of(const Cluster& cluster, std::size_t server) {
-  const Server& s = cluster.servers.at(server);
-  return s.on_worker ? cluster.workers.at(*s.on_worker).nic : s.nic;
-}
 }  // namespace
 
 std::optional<Cluster> with_servers(Cluster cluster, std::uint32_t count) {
   const std::uint32_t together = cluster.servers_per_host;
   const std::uint32_t on_workers = cluster.servers.front().on_worker ? std::min(cluster.servers_on_workers, count) : 0;
-  if ((on_workers + together - 1) / together > cluster.workers.size()) return std::nullopt;
-  cluster.servers.resize(count, cluster.servers.front());
+  std::vector<std::uint32_t> worker_hosts;  // first workers
+  for (std::uint32_t w = 0; w < cluster.workers.size(); ++w)
+    if (!cluster.workers[w].with_worker) worker_hosts.push_back(w);
+  if ((on_workers + together - 1) / together > worker_hosts.size()) return std::nullopt;
+  const std::vector<Server> before = cluster.servers;
+  cluster.servers.clear();
   for (std::uint32_t s = 0; s < count; ++s) {
+    Server server = s < before.size() ? before[s] : before.front();
     const std::uint32_t host = s / together;
-    cluster.servers[s].name = fmt::format("server {}", s);
-    cluster.servers[s].with_server.reset();
-    if (s % together != 0) cluster.servers[s].with_server = host * together;
+    server.name = fmt::format("server {}", s);
+    server.with_server.reset();
     if (s < on_workers) {
-      cluster.servers[s].on_worker = host;
+      server.on_worker = worker_hosts[host];
     } else if (on_workers > 0) {
-      cluster.servers[s].on_worker.reset();
-      cluster.servers[s].nic = cluster.server_nic;
+      server.on_worker.reset();
+      server.nic = cluster.server_nic;
     }
+    if (s % together != 0) {
+      server.with_server = host * together;
+      server.port = cluster.servers[host * together].port;
+    } else if (s < on_workers) {
+      server.port = cluster.workers[worker_hosts[host]].port;
+    } else if (s >= before.size()) {
+      const auto port = free_port(cluster);
+      if (!port) return std::nullopt;
+      server.port = *port;
+    }
+    cluster.servers.push_back(std::move(server));
   }
   return cluster;
 }
 
 Duration latency(const Cluster& cluster, std::size_t worker, std::size_t server) {
-  return local(cluster, worker, server) ? Duration() : cluster.network.latency;
+  return route(cluster, server_end(server), worker_end(worker)).latency;
+}
+
+Duration push_latency(const Cluster& cluster, std::size_t worker, std::size_t server) {
+  return route(cluster, worker_end(worker), server_end(server)).latency;
 }
 
 std::uint32_t service_units(const Server& server) { return server.cores > 0 ? server.cores : server.threads; }
 
 Bandwidth pull_rate(const Cluster& cluster, std::size_t worker, std::size_t server) {
-  const Network& network = cluster.network;
-  if (local(cluster, worker, server)) return std::min(network.rate_cap, network.loopback);
-  return route_rate(network, nic_of(cluster, server).up, cluster.workers.at(worker).nic.down);
+  return rate_alone(cluster, route(cluster, server_end(server), worker_end(worker)));
 }
 
 Bandwidth push_rate(const Cluster& cluster, std::size_t worker, std::size_t server) {
-  const Network& network = cluster.network;
-  if (local(cluster, worker, server)) return std::min(network.rate_cap, network.loopback);
-  return route_rate(network, cluster.workers.at(worker).nic.up, nic_of(cluster, server).down);
+  return rate_alone(cluster, route(cluster, worker_end(worker), server_end(server)));
 }
 
 Duration pull_time(const Cluster& cluster, std::size_t worker, std::size_t server, Bytes bytes) {
-  return latency(cluster, worker, server) + transfer_duration(bytes, pull_rate(cluster, worker, server));
+  return time_alone(cluster, route(cluster, server_end(server), worker_end(worker)), bytes);
 }
 
 Duration push_time(const Cluster& cluster, std::size_t worker, std::size_t server, Bytes bytes) {
-  return latency(cluster, worker, server) + transfer_duration(bytes, push_rate(cluster, worker, server));
+  return time_alone(cluster, route(cluster, worker_end(worker), server_end(server)), bytes);
 }
 
 }  // namespace stretto::cluster

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cluster as plain data: workers and parameter-server processes on hosts with a
-// full-duplex NIC each, joined by a star whose switch never limits. Each worker has a host of its own; a server has one
-// too, or runs beside other servers or on a worker's host and shares its NIC. What a worker and a server on one host
-// send each other crosses the host's loopback (one link for both directions, no latency) in place of the network. See
-// docs/model.md, sections 2, 3, 4 and 6.
+// The cluster as plain data: workers and parameter-server processes on hosts with a full-duplex NIC each, joined by a
+// fabric (fabric.hpp; a star if nothing else is said). A worker has a host of its own or shares that of earlier
+// workers; a server has one of its own, or runs beside other servers or on a worker's host, and shares its NIC. What a
+// worker and a server on one host send each other crosses the host's loopback (one link for both directions, no
+// latency) in place of the network; topology.hpp has all routes. See docs/model.md, sections 2, 3, 4 and 6.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "models/cluster/fabric.hpp"
+#include "models/cluster/link.hpp"
 #include "sim/base/units.hpp"
 
 namespace stretto::cluster {
@@ -45,6 +47,10 @@ struct Worker {
   std::uint32_t threads = 0;  // service threads, 0 = unlimited
   ServiceCost send;
   ServiceCost receive;
+  std::optional<std::uint32_t> with_worker = {};  // the first worker of its host, if it is another; with the same NIC
+  std::uint32_t port = 0;                         // of the fabric; that of the host's first worker counts
+  Bandwidth pcie = Bandwidth::unlimited();        // of its device, each direction
+  std::optional<Bandwidth> nvlink = {};           // to other workers of the host, each direction
 };
 
 struct Server {
@@ -62,21 +68,30 @@ struct Server {
   // > 0: services of all server processes of the host run on so many cores; then `threads` is 0 or not less, and equal
   // for all of them.
   std::uint32_t cores = 0;
+  std::uint32_t port = 0;  // of the fabric; that of the host's first server counts
+};
+
+// Payload rate that constant traffic of others takes from a link, whatever else crosses it.
+struct Reservation {
+  LinkRef link;
+  Bandwidth rate;
 };
 
 enum class LinkModel : std::uint8_t { Fluid, Fifo };
 
 struct Network {
   LinkModel model = LinkModel::Fluid;
-  Duration latency;                             // one way, host to host
-  double efficiency = 1.0;                      // payload / wire, (0, 1]; applied to every NIC rate
+  Duration latency;                             // one way, host to host; links of the fabric add theirs
+  double efficiency = 1.0;                      // payload / wire, (0, 1]; applied to NICs and fabric
   std::uint32_t streams = 1;                    // messages of one channel that move at a time; 0 = unlimited
   Bandwidth rate_cap = Bandwidth::unlimited();  // per connection
   Bytes chunk;                                  // Fifo only: store-and-forward unit, 0 = whole messages
   Bandwidth loopback = Bandwidth::unlimited();  // of each host
+  Fabric fabric = {};
+  std::vector<Reservation> reserved = {};  // each link once, with less than its rate
 };
 
-struct Cluster {
+struct Cluster {  // every worker can reach every server and back
   std::vector<Worker> workers;
   std::vector<Server> servers;
   Network network;
@@ -88,11 +103,13 @@ struct Cluster {
 };
 
 // The same cluster with `count` (>= 1) servers like its first one, grouped as they are, as many of them on workers'
-// hosts as it says; none where these are too few.
+// hosts as it says; none where these are too few, or the fabric has no place for one more host: a new host goes to the
+// rack with the fewest hosts, or to the first free slot, and a graph has none.
 std::optional<Cluster> with_servers(Cluster cluster, std::uint32_t count);
 
-// One way between the two: 0 on one host.
+// From the server to the worker, and back (a request, a gradient): 0 on one host.
 Duration latency(const Cluster& cluster, std::size_t worker, std::size_t server);
+Duration push_latency(const Cluster& cluster, std::size_t worker, std::size_t server);
 
 // Services that a server process does at a time, with regard to its host; 0 = unlimited.
 std::uint32_t service_units(const Server& server);

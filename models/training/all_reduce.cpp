@@ -44,6 +44,7 @@ Collective collective(const cluster::Cluster& cluster, const AllReduce& options,
 std::string why_no_aggregate(const cluster::Cluster& cluster, const AllReduce& options) {
   const auto& workers = cluster.workers;
   const bool shared = options.per_host > 1 && workers.size() > 1;
+  if (cluster.network.fabric.kind != cluster::FabricKind::Star) return "messages cross links between switches";
   if (!symmetric(collective(cluster, options, Part::Whole))) return "the workers' parts in the collective differ";
   if (!std::all_of(workers.begin(), workers.end(), [&](const auto& w) { return equal(w, workers[0]); }))
     return "the workers' NICs or service costs differ";

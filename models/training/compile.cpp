@@ -68,7 +68,7 @@ void Compiler::add_worker(std::uint32_t w) {
 void Compiler::add_pulls(std::uint32_t w, ActivityId begun) {
   std::vector<ActivityId> request(out_.servers);
   const auto requested = [&](std::uint32_t server) {
-    const Duration latency = cluster::latency(cluster_, w, server);
+    const Duration latency = cluster::push_latency(cluster_, w, server);
     if (latency == Duration()) return begun;
     if (!request[server].valid()) {
       request[server] = add(Role::Request, w, server, builder_.add_delay(latency));

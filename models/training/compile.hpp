@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "models/cluster/cluster.hpp"
+#include "models/cluster/topology.hpp"
 #include "models/graph/graph.hpp"
 #include "models/plan/plan.hpp"
 #include "models/training/all_reduce.hpp"
@@ -99,6 +100,13 @@ struct HostLinks {
   network::LinkId down;
 };
 
+// A link that routes use beside the NICs: of the fabric, or inside a host.
+struct InnerLink {
+  cluster::LinkRef ref;
+  network::LinkId link;
+  std::string opposite;  // fabric: name of the link that leads back, or ""
+};
+
 struct Compiled {
   program::StepProgram program;
   std::vector<Label> labels;  // per activity
@@ -113,8 +121,9 @@ struct Compiled {
   std::vector<program::PoolId> device;       // per worker
   std::vector<program::PoolId> worker_threads;
   std::vector<program::PoolId> server_threads;
-  std::vector<HostLinks> worker_links;
+  std::vector<HostLinks> worker_links;  // of its host
   std::vector<HostLinks> server_links;
+  std::vector<InnerLink> inner_links;  // by kind, then number
   // All-reduce: links and threads of a worker may be those of all; `push` and `pull` hold the turns of the collectives
   // that reduce and of those that gather, of worker 0 and the first transfer of each bucket only.
   Exchange exchange = Exchange::ParameterServer;

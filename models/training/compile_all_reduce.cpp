@@ -77,9 +77,19 @@ program::ChannelId Compiler::rank_channel(std::uint32_t from, std::uint32_t to) 
   c.latency = options_.all_reduce.per_round + (inside ? Duration() : cluster_.network.latency);
   c.send = service(cluster_.workers[from].send, out_.worker_threads[from]);
   c.receive = service(cluster_.workers[to].receive, out_.worker_threads[to]);
-  c.route = inside ? wires.add_route(std::array{inside_links_[from].up, inside_links_[to].down})
-                   : wires.add_route(std::array{out_.worker_links[from].up, out_.worker_links[to].down},
-                                     cluster_.network.rate_cap);
+  if (inside) {
+    c.route = wires.add_route(std::array{inside_links_[from].up, inside_links_[to].down});
+    return id = builder_.add_channel(c);
+  }
+  std::vector<network::LinkId> links{out_.worker_links[from].up};
+  if (cluster_.network.fabric.kind != cluster::FabricKind::Star) {
+    const cluster::Path path = cluster::route(cluster_, {false, from}, {false, to});
+    for (const cluster::LinkRef ref : path.links)
+      if (ref.kind == cluster::LinkKind::Fabric) links.push_back(link(ref));
+    c.latency = options_.all_reduce.per_round + path.latency;
+  }
+  links.push_back(out_.worker_links[to].down);
+  c.route = wires.add_route(links, cluster_.network.rate_cap);
   return id = builder_.add_channel(c);
 }
 

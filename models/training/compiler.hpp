@@ -4,6 +4,7 @@
 // compile_all_reduce.cpp (the same without servers).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <utility>
@@ -52,6 +53,10 @@ class Compiler {
 
   void add_resources();
   void add_channels();
+  // The link, made when it is first asked for.
+  network::LinkId link(cluster::LinkRef ref);
+  // Sets route and latency of a channel between two processes.
+  void set_route(channel::Channel& channel, cluster::End from, cluster::End to);
 
   void add_worker(std::uint32_t worker);
   void add_pulls(std::uint32_t worker, ActivityId begun);
@@ -89,6 +94,7 @@ class Compiler {
   const bool training_;
   program::ProgramBuilder builder_;
   Compiled out_;
+  std::array<std::vector<network::LinkId>, cluster::kLinkKinds> links_;  // by kind and number; none() if not made
   std::vector<program::ChannelId> pull_channel_;
   std::vector<program::ChannelId> push_channel_;
   std::vector<ActivityId> aggregate_;  // per transfer; shared updates only

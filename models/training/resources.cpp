@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pools, links and channels of a cluster.
 #include <algorithm>
-#include <array>
-#include <optional>
-#include <string>
+#include <vector>
 
 #include "models/training/compiler.hpp"
 #include "sim/base/assert.hpp"
@@ -19,20 +17,38 @@ channel::Service service(const cluster::ServiceCost& cost, program::PoolId pool)
 
 }  // namespace
 
+network::LinkId Compiler::link(cluster::LinkRef ref) {
+  std::vector<network::LinkId>& of_kind = links_.at(static_cast<std::size_t>(ref.kind));
+  if (of_kind.size() <= ref.of) of_kind.resize(ref.of + 1);
+  network::LinkId& id = of_kind[ref.of];
+  if (id.valid()) return id;
+  id = builder_.wires().add_link(cluster::link_name(cluster_, ref), cluster::link_rate(cluster_, ref));
+  if (ref.kind < cluster::LinkKind::Fabric) return id;
+  const cluster::Fabric& fabric = cluster_.network.fabric;
+  const std::uint32_t back =
+      ref.kind == cluster::LinkKind::Fabric ? cluster::opposite(fabric, ref.of) : cluster::Fabric::kNone;
+  out_.inner_links.push_back({ref, id, back == cluster::Fabric::kNone ? "" : fabric.links[back].name});
+  return id;
+}
+
+void Compiler::set_route(channel::Channel& channel, cluster::End from, cluster::End to) {
+  const cluster::Path path = cluster::route(cluster_, from, to);
+  std::vector<network::LinkId> links;
+  for (const cluster::LinkRef ref : path.links) links.push_back(link(ref));
+  channel.route = builder_.wires().add_route(links, cluster_.network.rate_cap);
+  channel.latency = path.latency;
+}
+
 void Compiler::add_resources() {
-  auto& wires = builder_.wires();
-  const double efficiency = cluster_.network.efficiency;
-  const auto add_nic = [&](const std::string& name, const cluster::Nic& nic) {
-    HostLinks links;
-    links.up = wires.add_link(name + " NIC up", nic.up.scaled(efficiency));
-    links.down = wires.add_link(name + " NIC down", nic.down.scaled(efficiency));
-    return links;
-  };
-  for (const auto& worker : cluster_.workers) {
+  using cluster::LinkKind;
+  for (std::uint32_t w = 0; w < out_.workers; ++w) {
+    const cluster::Worker& worker = cluster_.workers[w];
+    STRETTO_ASSERT(worker.with_worker.value_or(0) < std::max(w, 1U), "host of worker {}", w);
     out_.device.push_back(builder_.add_pool({worker.name + " device", worker.device.cores, program::PoolRule::Fifo}));
     out_.worker_threads.push_back(
         builder_.add_pool({worker.name + " threads", worker.threads, program::PoolRule::Fifo}));
-    out_.worker_links.push_back(add_nic(worker.name, worker.nic));
+    const std::uint32_t host = worker.with_worker.value_or(w);
+    out_.worker_links.push_back({link({LinkKind::WorkerNicUp, host}), link({LinkKind::WorkerNicDown, host})});
   }
   for (std::uint32_t s = 0; s < out_.servers; ++s) {
     const cluster::Server& server = cluster_.servers[s];
@@ -48,36 +64,31 @@ void Compiler::add_resources() {
     else if (server.with_server)
       out_.server_links.push_back(out_.server_links[*server.with_server]);
     else
-      out_.server_links.push_back(add_nic(server.name, server.nic));
+      out_.server_links.push_back({link({LinkKind::ServerNicUp, s}), link({LinkKind::ServerNicDown, s})});
   }
 }
 
 void Compiler::add_channels() {
-  auto& wires = builder_.wires();
-  std::vector<std::optional<network::LinkId>> loopback(out_.workers);
-  const auto route = [&](std::uint32_t w, std::uint32_t s, network::LinkId from, network::LinkId to) {
-    const Bandwidth cap = cluster_.network.rate_cap;
-    if (cluster_.servers[s].on_worker != w) return wires.add_route(std::array{from, to}, cap);
-    if (!loopback[w]) loopback[w] = wires.add_link(cluster_.workers[w].name + " loopback", cluster_.network.loopback);
-    return wires.add_route(std::array{*loopback[w]}, cap);
-  };
   channel::Channel c;
   c.streams = cluster_.network.streams;
   for (std::uint32_t w = 0; w < out_.workers; ++w)
     for (std::uint32_t s = 0; s < out_.servers; ++s) {
       const auto& worker = cluster_.workers[w];
       const auto& server = cluster_.servers[s];
-      c.latency = cluster::latency(cluster_, w, s);
-      c.route = route(w, s, out_.server_links[s].up, out_.worker_links[w].down);
+      const cluster::End here{false, w};
+      const cluster::End there{true, s};
+      set_route(c, there, here);
       c.send = service(server.send, out_.server_threads[s]);
       c.receive = service(worker.receive, out_.worker_threads[w]);
       pull_channel_.push_back(builder_.add_channel(c));
       if (!training_) continue;
-      c.route = route(w, s, out_.worker_links[w].up, out_.server_links[s].down);
+      set_route(c, here, there);
       c.send = service(worker.send, out_.worker_threads[w]);
       c.receive = service(server.receive, out_.server_threads[s]);
       push_channel_.push_back(builder_.add_channel(c));
     }
+  std::sort(out_.inner_links.begin(), out_.inner_links.end(),
+            [](const InnerLink& a, const InnerLink& b) { return a.ref < b.ref; });
 }
 
 }  // namespace stretto::training

@@ -16,8 +16,8 @@ Duration divided(Duration work, std::uint32_t n) { return Duration::ps(work.ps()
 Part Stage::period_of_worker(std::size_t kind) const {
   const auto w = kinds_[kind];
   const cluster::Worker& worker = cluster_.workers[w];
-  const Bandwidth nic_up = worker.nic.up.scaled(cluster_.network.efficiency);
-  const Bandwidth nic_down = worker.nic.down.scaled(cluster_.network.efficiency);
+  const Bandwidth nic_up = up_rate(w);
+  const Bandwidth nic_down = down_rate(w);
   const Duration latency = cluster_.network.latency;
   const Work& work = work_[kind];
   std::vector<Job> up;
@@ -63,9 +63,9 @@ Part Stage::period_of_worker(std::size_t kind) const {
   }
   Part part;
   const auto name = worker_name(kind);
-  part.offer(one_machine_bound(std::move(up)), name + " NIC up");
-  part.offer(one_machine_bound(std::move(down)), name + " NIC down");
-  if (!sliced_) part.offer(two_machine_bound(std::move(both)), name + " NIC up and down");
+  part.offer(one_machine_bound(std::move(up)), up_name(kind));
+  part.offer(one_machine_bound(std::move(down)), down_name(kind));
+  if (!sliced_) part.offer(two_machine_bound(std::move(both)), up_name(kind) + " and down");
   if (cluster_.network.streams == 1)
     for (std::size_t s = 0; s < layout_.servers; ++s) {
       part.offer(one_machine_bound(std::move(up_connection[s])),
@@ -144,8 +144,8 @@ Part Stage::load_of_worker(std::size_t kind) const {
   Part part;
   const auto name = worker_name(kind);
   part.offer(cluster_.step_overhead + work_[kind].all, name + " device");
-  part.offer(least_duration(up, worker.nic.up.scaled(cluster_.network.efficiency)), name + " NIC up");
-  part.offer(least_duration(down, worker.nic.down.scaled(cluster_.network.efficiency)), name + " NIC down");
+  part.offer(least_duration(up, up_rate(w)), up_name(kind));
+  part.offer(least_duration(down, down_rate(w)), down_name(kind));
   if (worker.threads > 0) part.offer(divided(service, worker.threads), name + " threads");
   return part;
 }

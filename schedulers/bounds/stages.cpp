@@ -21,7 +21,7 @@ bool same_cost(const cluster::ServiceCost& a, const cluster::ServiceCost& b) {
 
 bool same_kind(const cluster::Worker& a, const cluster::Worker& b) {
   return a.device.cores == b.device.cores && a.device.speed == b.device.speed && a.nic.up == b.nic.up &&
-         a.nic.down == b.nic.down && a.threads == b.threads && same_cost(a.send, b.send) &&
+         a.nic.down == b.nic.down && a.pcie == b.pcie && a.threads == b.threads && same_cost(a.send, b.send) &&
          same_cost(a.receive, b.receive);
 }
 
@@ -55,7 +55,9 @@ Stage::Stage(const graph::Graph& graph, const cluster::Cluster& cluster, const p
     for (const graph::ParameterId p : op.reads) read_[p.index()] = true;
   for (std::size_t w = 0; w < cluster.workers.size(); ++w) {
     std::size_t kind = 0;
-    while (kind < kinds_.size() && !same_kind(cluster.workers[kinds_[kind]], cluster.workers[w])) ++kind;
+    while (kind < kinds_.size() &&
+           !(same_kind(cluster.workers[kinds_[kind]], cluster.workers[w]) && same_routes(kinds_[kind], w)))
+      ++kind;
     if (kind == kinds_.size()) {
       kinds_.push_back(w);
       work_.push_back(make_work(w));
@@ -63,6 +65,38 @@ Stage::Stage(const graph::Graph& graph, const cluster::Cluster& cluster, const p
     }
     kind_of_.push_back(kind);
   }
+  find_shared();
+}
+
+bool Stage::same_routes(std::size_t a, std::size_t b) const {
+  if (cluster_.network.fabric.kind == cluster::FabricKind::Star && cluster_.network.reserved.empty()) return true;
+  for (std::size_t s = 0; s < cluster_.servers.size(); ++s)
+    if (cluster::pull_rate(cluster_, a, s) != cluster::pull_rate(cluster_, b, s) ||
+        cluster::push_rate(cluster_, a, s) != cluster::push_rate(cluster_, b, s))
+      return false;
+  return true;
+}
+
+Bandwidth Stage::down_rate(std::size_t worker) const {
+  const cluster::Worker& w = cluster_.workers[worker];
+  return std::min(w.nic.down.scaled(cluster_.network.efficiency), w.pcie);
+}
+
+Bandwidth Stage::up_rate(std::size_t worker) const {
+  const cluster::Worker& w = cluster_.workers[worker];
+  return std::min(w.nic.up.scaled(cluster_.network.efficiency), w.pcie);
+}
+
+std::string Stage::down_name(std::size_t kind) const {
+  const std::size_t w = kinds_[kind];
+  const bool pcie = cluster_.workers[w].nic.down.scaled(cluster_.network.efficiency) > cluster_.workers[w].pcie;
+  return worker_name(kind) + (pcie ? " PCIe down" : " NIC down");
+}
+
+std::string Stage::up_name(std::size_t kind) const {
+  const std::size_t w = kinds_[kind];
+  const bool pcie = cluster_.workers[w].nic.up.scaled(cluster_.network.efficiency) > cluster_.workers[w].pcie;
+  return worker_name(kind) + (pcie ? " PCIe up" : " NIC up");
 }
 
 Work Stage::make_work(std::size_t worker) const {
@@ -186,7 +220,7 @@ std::string Stage::server_name(std::size_t server) const {
 Part Stage::pulls_of_worker(std::size_t kind, bool to_loss) const {
   const auto w = kinds_[kind];
   const cluster::Worker& worker = cluster_.workers[w];
-  const Bandwidth nic = worker.nic.down.scaled(cluster_.network.efficiency);
+  const Bandwidth nic = down_rate(w);
   const Work& work = work_[kind];
   std::vector<Job> wire;
   std::vector<Job> threads;
@@ -218,7 +252,7 @@ Part Stage::pulls_of_worker(std::size_t kind, bool to_loss) const {
 
   Part part;
   const auto name = worker_name(kind);
-  part.offer(one_machine_bound(std::move(wire)), name + " NIC down");
+  part.offer(one_machine_bound(std::move(wire)), down_name(kind));
   part.offer(one_machine_bound(std::move(ops)), name + " device");
   if (!to_loss) part.offer(cluster_.step_overhead + work.all, name + " device");
   if (cluster_.network.streams == 1)
@@ -261,7 +295,7 @@ Part Stage::pulls_of_server(std::size_t server, bool to_loss) const {
 Part Stage::pushes_of_worker(std::size_t kind, bool from_loss) const {
   const auto w = kinds_[kind];
   const cluster::Worker& worker = cluster_.workers[w];
-  const Bandwidth nic = worker.nic.up.scaled(cluster_.network.efficiency);
+  const Bandwidth nic = up_rate(w);
   const Duration latency = cluster_.network.latency;
   const Work& work = work_[kind];
   std::vector<Job> wire;
@@ -284,7 +318,7 @@ Part Stage::pushes_of_worker(std::size_t kind, bool from_loss) const {
   }
   Part part;
   const auto name = worker_name(kind);
-  part.offer(one_machine_bound(std::move(wire)), name + " NIC up");
+  part.offer(one_machine_bound(std::move(wire)), up_name(kind));
   if (from_loss) part.offer(work.after, name + " device");
   if (cluster_.network.streams == 1)
     for (std::size_t s = 0; s < connection.size(); ++s)

@@ -3,6 +3,7 @@
 // together. See step.hpp for what is assumed.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,6 +51,19 @@ struct Stages {
 // bytes / rate, rounded down: never more than the time that the simulator takes.
 Duration least_duration(Bytes bytes, Bandwidth rate);
 
+// A link that several workers share: a NIC of their host, or one of the fabric. Which workers' pulls from a server, and
+// pushes to it, cross the link.
+struct SharedLink {
+  struct Users {
+    std::int64_t count = 0;
+    std::vector<std::size_t> kinds;  // each once
+  };
+  std::string name;
+  Bandwidth rate;
+  std::vector<Users> pulls;   // per server
+  std::vector<Users> pushes;  // per server
+};
+
 // What a step consists of, seen by one worker kind or one server. `sliced`: transfers may be cut at will (any layout),
 // so that a slice may pass a stage in no time but for per-message costs; busy times of resources stay whole.
 class Stage {
@@ -62,7 +76,7 @@ class Stage {
   bool updates() const;
   const Split& split() const { return split_; }
   std::size_t workers() const { return cluster_.workers.size(); }
-  // First worker of each kind (equal device, NIC, threads and costs).
+  // First worker of each kind (equal device, NIC, threads, costs, and rates of the routes to the servers).
   const std::vector<std::size_t>& kinds() const { return kinds_; }
   std::size_t kind_of(std::size_t worker) const { return kind_of_[worker]; }
   const Work& work(std::size_t kind) const { return work_[kind]; }
@@ -80,10 +94,23 @@ class Stage {
   // What each resource has to do per step.
   Part load_of_worker(std::size_t kind) const;
   Part load_of_server(std::size_t server) const;
+  // The same of the wire of a link that workers share. Pulls and pushes that cross one link count together in its load.
+  const std::vector<SharedLink>& shared() const { return shared_; }
+  Part pulls_of_link(const SharedLink& link, bool to_loss) const;
+  Part pushes_of_link(const SharedLink& link, bool from_loss) const;
+  Part period_of_link(const SharedLink& link) const;
+  Part load_of_link(const SharedLink& link) const;
 
  private:
   bool pushed(std::size_t t) const { return training_ && graph_.parameters[parameter(t)].gradient.valid(); }
   std::size_t parameter(std::size_t t) const { return layout_.transfers[t].parameter.index(); }
+  bool same_routes(std::size_t a, std::size_t b) const;
+  void find_shared();
+  // What a worker's NIC or PCIe can do at most for it alone, and which of them that is.
+  Bandwidth down_rate(std::size_t worker) const;
+  Bandwidth up_rate(std::size_t worker) const;
+  std::string down_name(std::size_t kind) const;
+  std::string up_name(std::size_t kind) const;
   Stages pull_lags(std::size_t worker, std::size_t t) const;
   Stages push_lags(std::size_t worker, std::size_t t) const;
   Duration update_lag(std::size_t t) const;
@@ -107,6 +134,7 @@ class Stage {
   std::vector<std::size_t> kinds_;
   std::vector<std::size_t> kind_of_;
   std::vector<Work> work_;
+  std::vector<SharedLink> shared_;
 };
 
 }  // namespace stretto::bounds

@@ -37,6 +37,7 @@ const Part& least(const std::vector<Part>& parts) {
 void add_loads(Best& best, const Stage& stage, std::size_t servers) {
   for (std::size_t k = 0; k < stage.kinds().size(); ++k) best.offer(stage.load_of_worker(k), "load bound");
   for (std::size_t s = 0; s < servers; ++s) best.offer(stage.load_of_server(s), "load bound");
+  for (const SharedLink& link : stage.shared()) best.offer(stage.load_of_link(link), "load bound");
 }
 
 // All workers start together: every resource by itself, then forward + backward.
@@ -44,9 +45,11 @@ void add_barrier(Best& best, const Stage& stage, std::size_t servers) {
   const auto kinds = stage.kinds().size();
   for (std::size_t k = 0; k < kinds; ++k) best.offer(stage.pulls_of_worker(k, false), "tail bound");
   for (std::size_t s = 0; s < servers; ++s) best.offer(stage.pulls_of_server(s, false), "tail bound");
+  for (const SharedLink& link : stage.shared()) best.offer(stage.pulls_of_link(link, false), "tail bound");
   if (!stage.training()) return;
   for (std::size_t k = 0; k < kinds; ++k) best.offer(stage.pushes_of_worker(k, false), "tail bound");
   for (std::size_t s = 0; s < servers; ++s) best.offer(stage.pushes_of_server(s, false), "tail bound");
+  for (const SharedLink& link : stage.shared()) best.offer(stage.pushes_of_link(link, false), "tail bound");
   if (!stage.split().holds) return;
   std::vector<Part> forward;
   std::vector<Part> backward;
@@ -58,6 +61,10 @@ void add_barrier(Best& best, const Stage& stage, std::size_t servers) {
   for (std::size_t s = 0; s < servers; ++s) {
     offer_sum(best, stage.pulls_of_server(s, true), least(backward));
     offer_sum(best, least(forward), stage.pushes_of_server(s, true));
+  }
+  for (const SharedLink& link : stage.shared()) {
+    offer_sum(best, stage.pulls_of_link(link, true), least(backward));
+    offer_sum(best, least(forward), stage.pushes_of_link(link, true));
   }
 }
 
@@ -89,6 +96,7 @@ Bound bound_of(const graph::Graph& graph, const cluster::Cluster& cluster, const
     if (stage.split().holds) {
       for (std::size_t k = 0; k < stage.kinds().size(); ++k) best.offer(stage.period_of_worker(k), "steady bound");
       for (std::size_t s = 0; s < servers; ++s) best.offer(stage.period_of_server(s), "steady bound");
+      for (const SharedLink& link : stage.shared()) best.offer(stage.period_of_link(link), "steady bound");
     }
   }
   return best.take();
@@ -104,10 +112,12 @@ cluster::ServiceCost least(const cluster::ServiceCost& a, const cluster::Service
   return {std::min(a.per_message, b.per_message), std::min(a.per_byte_ps, b.per_byte_ps)};
 }
 
-// One server that can do whatever the servers can do together, however the variables lie on them.
+// One server that can do whatever the servers can do together, however the variables lie on them. Which links of the
+// fabric a byte crosses is up to the layout, so that none of them limits.
 cluster::Cluster with_one_server(const cluster::Cluster& cluster) {
   cluster::Cluster result = cluster;
   result.servers.resize(1);
+  result.network.fabric = {};
   cluster::Server& all = result.servers.front();
   for (std::size_t s = 1; s < cluster.servers.size(); ++s) {
     const cluster::Server& server = cluster.servers[s];

@@ -23,6 +23,9 @@
 //            a two-machine bound per slice. On a server's outgoing NIC the window runs between last losses of a step,
 //            on its incoming NIC between first losses, so that staggered workers are covered. Holds for the long-run
 //            mean.
+//   shared links (a NIC of a host with several workers, a link of the fabric): as a server's NIC, for the pulls or the
+//   pushes that cross it; its load counts both. Any layout: only NICs of hosts, since a layout chooses which links of
+//   the fabric carry a byte. Latencies of the fabric's links are left out of heads and tails, which is weak but true.
 //   rate_cap limits a connection only if `streams` is 1 (else each message).
 //   inference without a barrier: workers go on by themselves; the bound is the mean of each worker's own tail bounds.
 // Heads and tails divide work by the number of cores, which is weak but true for devices with more than one.

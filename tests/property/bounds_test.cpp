@@ -11,6 +11,7 @@
 #include "schedulers/policies/registry.hpp"
 #include "sim/program/simulation.hpp"
 #include "tests/support/random_graph.hpp"
+#include "tests/support/random_topology.hpp"
 
 namespace stretto {
 namespace {
@@ -65,6 +66,7 @@ cluster::Cluster random_cluster(RandomStream& random) {
   c.network.streams = static_cast<std::uint32_t>(random.below(3));
   if (random.below(3) == 0) c.network.rate_cap = random_rate(random);
   c.step_overhead = Duration::us(static_cast<std::int64_t>(random.below(3)));
+  if (random.below(2) == 0) test::random_topology(random, c, [&] { return random_rate(random); });
   return c;
 }
 
