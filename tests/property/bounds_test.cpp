@@ -114,8 +114,12 @@ struct Run {
 };
 
 Run simulate(const Case& c, const std::string& policy, std::uint32_t steps, std::uint64_t seed) {
-  const auto order = policies::make_order(
-      policy, {c.graph, c.layout, std::vector<Duration>(c.graph.parameters.size(), Duration::us(1)), seed, c.barrier});
+  policies::PolicyInput input{c.graph, c.layout, std::vector<Duration>(c.graph.parameters.size(), Duration::us(1)),
+                              seed, c.barrier};
+  input.workers = static_cast<std::uint32_t>(c.cluster.workers.size());
+  input.pulls_at_worker = Duration::us(9);
+  input.pulls_at_server = Duration::us(static_cast<std::int64_t>(1 + seed % 9));
+  const auto order = policies::make_order(policy, input);
   const auto compiled = training::compile(
       c.graph, c.cluster, c.layout, {c.training ? training::Mode::Training : training::Mode::Inference, c.barrier});
   const auto table = training::compile_order(compiled, c.layout, order, seed);

@@ -207,7 +207,6 @@ std::vector<std::string> random_sets(RandomStream& random) {
       {"cluster.servers.placement",
        {"greedy", "partitioned", "{partitioned: {size: 4 MiB}}", "{partitioned: {parts: 3}}",
         "{by_name: {\"a.b: c\": 0, d/e: 0}}", "hash", "p3", "byteps", "{hash: {size: 4 MB}}", "{p3: {size: 160 kB}}"}},
-      {"cluster.servers.colocated", {"true", "1", "0"}},
       {"cluster.network.latency", {"50 us", "1 ps", "1.5 ms"}},
       {"cluster.network.efficiency", {"95.6 %", "0.3333333333333333", "1e-3"}},
       {"cluster.network.streams", {"0", "4"}},
@@ -259,6 +258,23 @@ TEST(Spec, EffectiveConfigurationGivesTheSameSpec) {
     ASSERT_EQ(effective_yaml(again), text);
   }
   EXPECT_GT(points, 300U);
+}
+
+TEST(Spec, ColocatedIsAllNoneOrACount) {
+  const auto colocated = [](const std::string& value) {
+    const Experiment e =
+        read(kHead, {"cluster.servers.count=3", "cluster.workers.count=3", "cluster.servers.colocated=" + value});
+    EXPECT_TRUE(read_one(effective_yaml(e)) == e.points.at(0).spec) << value;
+    return make_cluster(e.points.at(0).spec).servers;
+  };
+  for (const auto& [value, on_workers] : {std::pair("true", 3U), {"false", 0U}, {"0", 0U}, {"2", 2U}, {"3", 3U}}) {
+    const auto servers = colocated(value);
+    ASSERT_EQ(servers.size(), 3U);
+    for (std::uint32_t s = 0; s < 3; ++s) {
+      EXPECT_EQ(servers[s].on_worker.has_value(), s < on_workers) << value;
+      EXPECT_EQ(servers[s].on_worker.value_or(s), s) << value;
+    }
+  }
 }
 
 TEST(Spec, AWorkloadFileIsFoundFromWhereTheExperimentStands) {
