@@ -70,6 +70,11 @@ struct AttributeOptions {
   bool quiet = false;
 };
 
+struct StragglersOptions {
+  std::string file;
+  std::string format = "text";
+};
+
 struct ListOptions {
   std::string what;  // policies, placements, topologies, fields, workloads, formats
 };
@@ -101,6 +106,7 @@ int show_command(const ShowOptions& options);
 int search_command(const SearchOptions& options);
 int validate_command(const ValidateOptions& options);
 int attribute_command(const AttributeOptions& options);
+int stragglers_command(const StragglersOptions& options);
 int list_command(const ListOptions& options);
 int reproduce_command(const ReproduceOptions& options);
 

@@ -10,16 +10,20 @@
 
 namespace stretto::app {
 
-std::string import_notes(const io::ImportResult& result) {
-  std::string out = fmt::format("format: {}\n", result.format);
+std::string import_notes(const io::ImportReport& report) {
+  std::string out;
   const auto section = [&](const char* title, const std::vector<std::string>& lines) {
     for (const std::string& line : lines) out += fmt::format("{}: {}\n", title, escape_control(line));
   };
-  section("read", result.report.read);
-  section("dropped", result.report.dropped);
-  section("guessed", result.report.guessed);
-  section("repaired", result.report.repaired);
+  section("read", report.read);
+  section("dropped", report.dropped);
+  section("guessed", report.guessed);
+  section("repaired", report.repaired);
   return out;
+}
+
+std::string import_notes(const io::ImportResult& result) {
+  return fmt::format("format: {}\n", result.format) + import_notes(result.report);
 }
 
 std::optional<std::int64_t> batch_option(const std::string& text) {

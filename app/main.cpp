@@ -43,6 +43,7 @@ struct Settings {
   ShowOptions show;
   SearchOptions search;
   AttributeOptions attribute;
+  StragglersOptions stragglers;
   ListOptions list;
   ReproduceOptions reproduce;
   ValidateOptions validate;
@@ -103,6 +104,12 @@ constexpr const char* kValidateFooter = R"(Examples:
 Predicts every policy of the experiment, measures it with real TensorFlow processes on this machine (compute is
 emulated), and prints both. The first time, the harness makes its environment (1.6 GB, some minutes). Policies that
 want a strict order are held to it by a window. docs/reference/harness.md describes bundle and measurement.)";
+
+constexpr const char* kStragglersFooter = R"(Examples:
+  stretto stragglers trace.csv.gz
+  stretto stragglers trace.csv.gz --format json
+TRACE is one of StragglerAnalysis: a row per op of a job with data and pipeline parallelism, as CSV or JSON. Its steps
+are replayed with what is typical of each kind of op. docs/reference/stragglers.md says what exactly is compared.)";
 
 constexpr const char* kListFooter = R"(Examples:
   stretto list policies
@@ -233,6 +240,13 @@ std::vector<Command> add_commands(CLI::App& root, Settings& s) {
       ->type_name("FORMAT")
       ->capture_default_str();
   validate->add_flag("--quiet", s.validate.quiet, "Show no progress of the prediction");
+
+  CLI::App* stragglers =
+      command("stragglers", "Say what the stragglers of a traced job cost, and which ones", kStragglersFooter, "TRACE",
+              s.stragglers.file, "Trace of a job", [&s] { return stragglers_command(s.stragglers); });
+  stragglers->add_option("--format", s.stragglers.format, "What to print: text or json")
+      ->type_name("FORMAT")
+      ->capture_default_str();
 
   const std::string subjects = fmt::format("One of {}", join(list_subjects()));
   command("list", "List what experiments can name", kListFooter, "WHAT", s.list.what, subjects.c_str(),

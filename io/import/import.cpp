@@ -6,7 +6,9 @@
 #include <algorithm>
 
 #include "io/file/file.hpp"
+#include "io/import/chakra.hpp"
 #include "io/import/pipedream.hpp"
+#include "io/import/straggler_trace.hpp"
 #include "io/import/tensorflow.hpp"
 #include "io/import/workload.hpp"
 
@@ -48,6 +50,9 @@ const std::vector<Importer>& importers() {
   static const std::vector<Importer> table = {
       {"workload", "JSON with \"format\": \"stretto-workload\"", is_workload, import_workload},
       {"pipedream", "graph.txt of the PipeDream profiler", is_pipedream, import_pipedream},
+      {"stragglers", "trace of StragglerAnalysis, for `stretto stragglers`", is_straggler_trace,
+       import_straggler_trace},
+      {"chakra", "Chakra execution trace of one rank, .et or JSON", is_chakra, import_chakra},
       {"tensorflow", "GraphDef, or RunMetadata with its GraphDef, binary or text", is_tensorflow, import_tensorflow},
   };
   return table;

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "analysis/stragglers.hpp"
+#include "app/commands.hpp"
+#include "app/import_text.hpp"
+#include "app/output.hpp"
+#include "io/import/straggler_trace.hpp"
+#include "report/stragglers.hpp"
+#include "sim/base/diagnostic.hpp"
+
+namespace stretto::app {
+
+int stragglers_command(const StragglersOptions& options) {
+  if (options.format != "text" && options.format != "json")
+    throw UserError(fmt::format("--format: unknown format '{}'", options.format), "valid: text, json");
+  const io::StragglerTrace trace = io::read_straggler_trace(options.file);
+  print_error(import_notes(trace.report));
+  const analysis::Stragglers result = analysis::stragglers(trace.timeline);
+  const std::string name = std::filesystem::path(options.file).filename().string();
+  print(options.format == "json" ? report::stragglers_json(result, name) : report::stragglers_text(result, name));
+  return 0;
+}
+
+}  // namespace stretto::app
