@@ -71,6 +71,9 @@ class Builder {
     }
     set_phases(g, backward, report);
     make_parameters(g, report);
+    std::vector<Diagnostic> wrong = graph::check(g);
+    for (Diagnostic& d : wrong) d.span.file = path_;
+    if (!wrong.empty()) throw UserError(std::move(wrong));
     report_totals(g, report);
   }
 
@@ -258,7 +261,7 @@ class Builder {
     const auto reader = std::find_if(g.ops.begin(), g.ops.end(), [](const graph::Op& op) {
       return op.phase == Phase::Forward && op.inputs.empty();
     });
-    Duration measured;
+    double measured_ms = 0;
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       const ChakraNode& n = nodes_[i];
       if (op_[i] == kNoOp || !all_reduces(n)) continue;
@@ -268,15 +271,15 @@ class Builder {
       p.gradient = OpId(op_[i]);
       if (reader != g.ops.end()) reader->reads.emplace_back(g.parameters.size());
       g.parameters.push_back(std::move(p));
-      measured += Duration::us(n.duration_us);
+      measured_ms += static_cast<double>(n.duration_us) * 1e-3;
     }
     if (g.parameters.empty()) return;
     if (reader != g.ops.end())
       report.guessed.push_back(
           fmt::format("{} reads all parameters: the trace does not say who does", escape_control(reader->name)));
-    if (measured > Duration())
-      report.dropped.push_back(fmt::format("the measured time of the all-reduces, {:.3f} ms: the network gives it",
-                                           measured.seconds() * 1e3));
+    if (measured_ms > 0)
+      report.dropped.push_back(
+          fmt::format("the measured time of the all-reduces, {:.3f} ms: the network gives it", measured_ms));
   }
 
   void report_totals(const graph::Graph& g, ImportReport& report) const {
@@ -284,14 +287,14 @@ class Builder {
     Bytes bytes;
     std::size_t timeless = 0;
     std::size_t left_out = 0;
-    std::int64_t left_out_bytes = 0;
+    double left_out_bytes = 0;
     for (const graph::Op& op : g.ops) time += op.time;
     for (const graph::Parameter& p : g.parameters) bytes = bytes + p.bytes;
     for (const ChakraNode& n : nodes_) {
       if (computes(n) && n.duration_us == 0) ++timeless;
       if (n.host || !may_be_dropped(n)) continue;
       ++left_out;
-      left_out_bytes += std::min<std::int64_t>(n.bytes.value_or(0), std::int64_t{1} << 40);
+      left_out_bytes += static_cast<double>(n.bytes.value_or(0));
     }
     const std::size_t computations = g.ops.size() - g.parameters.size();
     report.read.push_back(fmt::format("{}: {} of {:.3f} ms, {} of {} bytes", plural(nodes_.size(), "node"),
@@ -299,8 +302,8 @@ class Builder {
                                       plural(g.parameters.size(), "all-reduce"), bytes.count()));
     if (timeless > 0) report.guessed.push_back(plural(timeless, "computation") + " of no time kept");
     if (left_out > 0)
-      report.dropped.push_back(fmt::format("{} of {} bytes: they move no gradients",
-                                           plural(left_out, "broadcast or barrier"), left_out_bytes));
+      report.dropped.push_back(
+          fmt::format("{} broadcasts or barriers of {:.0f} bytes: they move no gradients", left_out, left_out_bytes));
   }
 
   const std::vector<ChakraNode>& nodes_;
@@ -321,9 +324,6 @@ ImportResult import_chakra(const std::string& text, const std::string& path, con
   g.batch = options.batch.value_or(1);
   Builder(trace, path).build(result);
   if (!options.batch) result.report.guessed.push_back("batch 1: the trace does not say it; --batch sets it");
-  std::vector<Diagnostic> wrong = graph::check(g);
-  for (Diagnostic& d : wrong) d.span.file = path;
-  if (!wrong.empty()) throw UserError(std::move(wrong));
   return result;
 }
 

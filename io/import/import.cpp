@@ -7,9 +7,11 @@
 
 #include "io/file/file.hpp"
 #include "io/import/chakra.hpp"
+#include "io/import/kineto.hpp"
 #include "io/import/pipedream.hpp"
 #include "io/import/straggler_trace.hpp"
 #include "io/import/tensorflow.hpp"
+#include "io/import/unsupported.hpp"
 #include "io/import/workload.hpp"
 
 namespace stretto::io {
@@ -53,6 +55,11 @@ const std::vector<Importer>& importers() {
       {"stragglers", "trace of StragglerAnalysis, for `stretto stragglers`", is_straggler_trace,
        import_straggler_trace},
       {"chakra", "Chakra execution trace of one rank, .et or JSON", is_chakra, import_chakra},
+      {"kineto", "trace of the PyTorch profiler (Kineto), one rank", is_kineto, import_kineto},
+      {"tensorflow-timeline", "refused: a timeline has no bytes", is_tensorflow_timeline, refuse_tensorflow_timeline},
+      {"pytorch-et", "refused: an execution trace of PyTorch has no times", is_pytorch_execution_trace,
+       refuse_pytorch_execution_trace},
+      {"tensorboard", "refused: an event file is a log", is_tensorboard, refuse_tensorboard},
       {"tensorflow", "GraphDef, or RunMetadata with its GraphDef, binary or text", is_tensorflow, import_tensorflow},
   };
   return table;

@@ -64,8 +64,8 @@ class App(unittest.TestCase):
     def test_version_and_help(self):
         self.assertRegex(self.good('--version'), r'^stretto \d+\.\d+\.\d+ \(commit \S+\)\n$')
         commands = re.findall(r'^  (\w+)  ', self.good('--help').split('Subcommands:')[1], re.MULTILINE)
-        self.assertEqual(commands, ['run', 'import', 'init', 'show', 'search', 'attribute', 'validate', 'list',
-                                    'reproduce'])
+        self.assertEqual(commands, ['run', 'import', 'init', 'show', 'search', 'attribute', 'validate',
+                                    'stragglers', 'list', 'reproduce'])
         for command in commands:
             self.assertIn('Examples:\n  stretto ', self.good(command, '--help'), command)
 
@@ -275,6 +275,15 @@ class App(unittest.TestCase):
         (self.top / 'effective.yaml').write_text(effective)
         self.assertEqual(self.good('show', 'effective.yaml', '--effective'), effective)
         self.assertIn('are for experiments', self.refused('show', 'vgg_16', '--effective'))
+
+    def test_stragglers(self):
+        trace = f'{SOURCE}/tests/fixtures/stragglers.csv'
+        self.assertIn('stragglers make 2 steps 3.4 % slower: S = 1.0342', self.good('stragglers', trace))
+        result = json.loads(self.good('stragglers', trace, '--format', 'json'))
+        self.assertEqual(result['measured_s'], 7.5625)
+        self.assertEqual(result['ideal_s'], 7.3125)
+        self.assertIn("unknown format 'xml'", self.refused('stragglers', trace, '--format', 'xml'))
+        self.assertIn('`stretto stragglers', self.refused('import', trace))
 
     def test_lists(self):
         for what, line in (('policies', 'tac '), ('placements', 'greedy '), ('topologies', 'star'),

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "io/json/reader.hpp"
+#include "io/json/repair.hpp"
 #include "io/json/utf8.hpp"
 #include "io/json/writer.hpp"
 #include "sim/base/assert.hpp"
@@ -225,6 +226,23 @@ TEST(Reader, ErrorsOfContentComeTogetherWithTheirPath) {
   EXPECT_TRUE(contains(error_of("{\"names\": [], \"count\": 1.0}", visit), "without fraction and exponent"));
   EXPECT_TRUE(contains(error_of("{\"names\": [], \"count\": 9223372036854775808}", visit), "at most 64 bits"));
   EXPECT_TRUE(contains(error_of("[]", visit), "must be an object, not an array"));
+}
+
+TEST(Repair, OnlyWhatIsCertain) {
+  const auto repaired = [](const char* text) { return repair(text).text; };
+  for (const char* sound :
+       {"{\"a\": [1, \"x\", null, true], \"b\": \"c\\\"d\\\\\"}", "[]", "[\"\", {\"\": \"\"}]", "[\"a\", -1]"})
+    EXPECT_EQ(repaired(sound), sound);
+  EXPECT_FALSE(repair("{\"a\": \"x\", \"b\": {\"c\": []}}").changed());
+  EXPECT_EQ(repaired("{\"a\": \"x \"y\" z\", \"b\": 1}"), "{\"a\": \"x \\\"y\\\" z\", \"b\": 1}");
+  EXPECT_EQ(repaired("{\"a\": \"f(\"x\", 2)\"}"), "{\"a\": \"f(\\\"x\\\", 2)\"}");
+  EXPECT_EQ(repaired("{\"a\": \"x\ny\"}"), "{\"a\": \"x\\u000ay\"}");
+  EXPECT_EQ(repaired("[NaN, -inf, Infinity, nano]"), "[null, null, null, nano]");
+  EXPECT_EQ(repaired("[{\"a\": 1},\n"), "[{\"a\": 1}\n]");
+  EXPECT_EQ(repaired("[{\"a\": 1}"), "[{\"a\": 1}]");
+  // A cut inside an element, and an object that is not closed, stay as they are.
+  for (const char* cut : {"[{\"a\": 1", "[{\"a\": \"x", "{\"a\": [1, 2]", "[1", "["}) EXPECT_EQ(repaired(cut), cut);
+  EXPECT_EQ(repair("[NaN, \"a\tb\"]").notes().size(), 2U);
 }
 
 }  // namespace

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Broken JSON as profilers write it, put right where the meaning is certain:
+//   control characters in strings  escaped (raw newlines)
+//   unescaped quotes in strings  escaped; a quote ends a key only before ":", a value only before "}", "]", or a comma
+//                                that a key (in an array: a value) follows
+//   nan, inf, infinity as values, any case, signed null
+//   an array at the top that is never closed, after a whole element, with or without a comma (Chrome's array form)
+// Everything else stays as it is, and the strict reader refuses it. Text that is sound is not changed. Cost: linear.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stretto::json {
+
+struct Repair {
+  std::string text;
+  std::size_t control_characters = 0;
+  std::size_t quotes = 0;
+  std::size_t not_numbers = 0;
+  bool closed = false;
+
+  bool changed() const { return control_characters + quotes + not_numbers > 0 || closed; }
+  // One sentence per kind of repair, for people.
+  std::vector<std::string> notes() const;
+};
+
+Repair repair(std::string_view text);
+
+}  // namespace stretto::json

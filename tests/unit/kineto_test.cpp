@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/import/kineto.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "io/file/file.hpp"
+#include "io/import/workload.hpp"
+#include "sim/base/diagnostic.hpp"
+#include "sim/base/random.hpp"
+#include "tests/support/paths.hpp"
+
+namespace stretto::io {
+namespace {
+
+std::string fixture() { return file::read(source_path("tests/fixtures/kineto_ddp.json")); }
+
+std::string replaced(std::string text, const std::string& what, const std::string& by) {
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size()))
+    text.replace(at, what.size(), by);
+  return text;
+}
+
+std::string refusal(const std::string& text) {
+  try {
+    import_text(text, "f.json");
+  } catch (const UserError& e) {
+    return render(e.diagnostics());
+  }
+  return "accepted";
+}
+
+void expect_refused(const std::string& text, const std::string& part) {
+  EXPECT_NE(refusal(text).find(part), std::string::npos) << refusal(text);
+}
+
+bool has_note(const std::vector<std::string>& notes, const std::string& part) {
+  return std::any_of(notes.begin(), notes.end(),
+                     [&](const std::string& note) { return note.find(part) != std::string::npos; });
+}
+
+std::vector<std::string> described(const graph::Graph& g) {
+  std::vector<std::string> list;
+  for (const graph::Op& op : g.ops) {
+    std::string line = fmt::format("{} {} {} <", op.name, op.phase == graph::Phase::Forward ? "f" : "b", op.time.ps());
+    for (const graph::OpId i : op.inputs) line += fmt::format(" {}", i.index());
+    list.push_back(line);
+  }
+  return list;
+}
+
+TEST(Kineto, OneStepOfADistributedJob) {
+  const ImportResult r = import_text(fixture(), "kineto_ddp.json");
+  EXPECT_EQ(r.format, "kineto");
+  EXPECT_EQ(r.device, "gpu");
+  // The second of the steps 5 and 6 after the first is longer; what had ended on the other stream is waited for.
+  EXPECT_EQ(described(r.graph),
+            (std::vector<std::string>{"0 gemm f 100125000 <", "1 side(float*) f 30000000 < 0",
+                                      "2 relu(float*) f 50000000 < 0 1", "3 gemm_backward(float*) b 200000000 < 2 1",
+                                      "4 gemm_backward(float*) b 100000000 < 3 1", "all-reduce 0 b 0 < 3 1",
+                                      "all-reduce 1 b 0 < 4 1", "7 adam(float*) b 20000000 < 4 1"}));
+  ASSERT_EQ(r.graph.parameters.size(), 2U);
+  EXPECT_EQ(r.graph.parameters[0].bytes.count(), 1048576);
+  EXPECT_EQ(r.graph.parameters[1].bytes.count(), 2000);
+  EXPECT_EQ(r.graph.ops[0].reads.size(), 2U);
+  EXPECT_TRUE(has_note(r.report.read, "ProfilerStep#5 of 3 steps"));
+  EXPECT_TRUE(has_note(r.report.dropped, "1 exact copies of kernels"));
+  EXPECT_TRUE(has_note(r.report.dropped, "1 NCCL broadcasts"));
+  EXPECT_TRUE(r.report.repaired.empty());
+}
+
+TEST(Kineto, BrokenFilesAreRepairedWhereTheMeaningIsCertain) {
+  const std::vector<std::string> sound = described(import_text(fixture(), "f").graph);
+  const auto repaired = [&](const std::string& text, const std::string& note) {
+    const ImportResult r = import_text(text, "f");
+    EXPECT_EQ(r.graph.ops.size(), sound.size()) << note;
+    EXPECT_TRUE(has_note(r.report.repaired, note)) << note;
+    return r.graph;
+  };
+  EXPECT_EQ(described(repaired(replaced(fixture(), "\"ts\": 4458676010100.0", "\"ts\": \"4458676010100.0\""),
+                               "times written as text")),
+            sound);
+  EXPECT_EQ(described(repaired(replaced(fixture(), "\"device\": 0", "\"device\": NaN"), "values nan or inf")), sound);
+  EXPECT_EQ(described(repaired(replaced(fixture(), "cudaLaunchKernel", "cudaLaunch\nKernel"), "control characters")),
+            sound);
+  EXPECT_EQ(described(repaired(replaced(fixture(), "cudaLaunchKernel", "cudaLaunch\"<x>\"Kernel"), "unescaped quotes")),
+            sound);
+}
+
+TEST(Kineto, WhatAWorkloadCannotHoldIsRefused) {
+  expect_refused(replaced(fixture(), "\"In msg nelems\"", "\"x\""), "2 NCCL all-reduces do not say their size");
+  expect_refused(replaced(fixture(), "\"Float\"", "\"Quaternion\""), "1 NCCL all-reduces do not say their size");
+  expect_refused(replaced(fixture(), "\"allreduce\"", "\"all_to_all\""), "cannot hold: 2 all_to_all");
+  expect_refused(replaced(fixture(), "\"kernel\"", "\"other\""), "no event on a device");
+  expect_refused(replaced(fixture(), "\"cuda_runtime\"", "\"cuda_sync\"").substr(0, 5000), "f.json:");
+  expect_refused(fixture().substr(0, 9000), "f.json:");
+  const std::string bare = R"({"schemaVersion": 1, "distributedInfo": {}, "traceEvents": )";
+  expect_refused(bare + "[]}", "no event on a device");
+  expect_refused(bare + "[7]}", "an event is no object");
+  expect_refused(bare + R"([{"ph": "X", "cat": "kernel", "name": "k", "ts": 99999999999999999999, "dur": 1}]})",
+                 "no event on a device");
+}
+
+TEST(Kineto, ATraceWithoutStepsIsOne) {
+  const ImportResult r = import_text(replaced(fixture(), "ProfilerStep", "step"), "f");
+  EXPECT_EQ(r.graph.ops.size(), 24U);
+  EXPECT_TRUE(has_note(r.report.guessed, "the whole trace is one step"));
+}
+
+TEST(Kineto, DamageIsReadOrRefused) {
+  RandomStream random(41, "kineto");
+  const std::string text = fixture();
+  const auto survives = [](const std::string& damaged) {
+    ImportOptions options;
+    options.format = "kineto";
+    try {
+      const std::string written = write_workload(import_text(damaged, "f", options).graph);
+      EXPECT_EQ(write_workload(parse_workload(written, "again")), written);
+    } catch (const UserError& e) {
+      EXPECT_FALSE(render(e.diagnostics()).empty());
+    }
+  };
+  for (int i = 0; i < 20; ++i) survives(text.substr(0, random.below(text.size())));
+  for (int trial = 0; trial < 60; ++trial) {
+    std::string damaged = text;
+    for (int i = 0; i < 200; ++i) {
+      damaged[random.below(damaged.size())] = static_cast<char>(random.below(256));
+      if (i < 5 || i == 199) survives(damaged);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace stretto::io
