@@ -71,6 +71,10 @@ class Validation(unittest.TestCase):
     def test_traced_steps(self):
         self.hold('tf_ps', 'tf_ps/*_*', 15, 15)
 
+    def test_imports(self):
+        folder, = self.data('traces')
+        self.assertEqual(self.tool('imports', folder), self.committed('imports'))
+
     def test_asynchronous_cloud(self):
         committed = self.committed('cmdare')
         mean, worst = map(float, SUMMARY.search(committed).groups())  # of all that is predicted

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -187,6 +189,37 @@ TEST(FuzzGzip, RandomDamage) {
     }
   }
   EXPECT_GT(refused, 0U);
+}
+
+// Real traces, cut at 20 places and with 200 bytes changed: read or refused, nothing else.
+TEST(FuzzImport, CorruptedRealTraces) {
+  std::vector<std::string> files;
+  for (const char* folder : {"traces", "kineto_hta", "stragglers"}) {
+    if (!std::filesystem::exists(data_path(folder))) continue;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(data_path(folder)))
+      if (entry.is_regular_file() && entry.path().extension() != ".txt") files.push_back(entry.path().string());
+  }
+  if (files.empty()) GTEST_SKIP() << "no traces under STRETTO_DATA";
+  std::sort(files.begin(), files.end());
+  RandomStream random(14, "fuzz real traces");
+  const auto survives = [](const std::string& text, const std::string& file) {
+    try {
+      import_text(text, "fuzz");
+    } catch (const UserError& e) {
+      ASSERT_FALSE(e.diagnostics().empty());
+    } catch (const std::exception& e) {
+      FAIL() << file << ": " << e.what();
+    }
+  };
+  for (const std::string& file : files) {
+    const std::string text = file::read(file);
+    for (int i = 0; i < 20; ++i) ASSERT_NO_FATAL_FAILURE(survives(text.substr(0, random.below(text.size())), file));
+    for (std::uint64_t copy = trials(2); copy > 0; --copy) {
+      std::string damaged = text;
+      for (int i = 0; i < 200; ++i) damaged[random.below(damaged.size())] = static_cast<char>(random.below(256));
+      ASSERT_NO_FATAL_FAILURE(survives(damaged, file));
+    }
+  }
 }
 
 TEST(FuzzImport, LargeHostileFilesEndSoon) {
