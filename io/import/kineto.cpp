@@ -63,8 +63,9 @@ std::vector<KinetoKernel> choose_step(const KinetoTrace& trace, const std::strin
   std::stable_sort(steps.begin(), steps.end(), [](const KinetoSpan& a, const KinetoSpan& b) {
     return a.end_ns - a.start_ns < b.end_ns - b.start_ns;
   });
-  // From the median on: the first one that has kernels, then those before it.
+  // From the median on the first one that has kernels; then those before it, and at last the first of the trace.
   std::rotate(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>((steps.size() - 1) / 2), steps.end());
+  if (trace.steps.size() > 1) steps.push_back(trace.steps.front());
   for (const KinetoSpan& step : steps) {
     std::vector<KinetoKernel> kernels;
     for (const KinetoKernel& k : trace.kernels) {

@@ -2,8 +2,8 @@
 // A PyTorch Kineto trace of one rank as a workload: one step's kernels, and the gradients that NCCL all-reduces.
 //
 // Step: of several ProfilerStep#N, all but the first, the one of the median duration (of two in the middle the
-// shorter); a kernel belongs to the step that its launch lies in. Without them the whole trace is one step, which is
-// said.
+// shorter), or one that has kernels where that one has none; a kernel belongs to the step that its launch lies in.
+// Without them the whole trace is one step, which is said.
 // Ops: kernels, copies and fills of the device with their durations, in the order of their begins. An op follows the
 // one before it on its stream, and on every other stream the last one that had ended before it began: the measured
 // order holds, so the device is never faster than its order allows, and may be slower than a freer one. Idle time of
