@@ -127,9 +127,18 @@ void check_all_reduce(Reader& reader, const Node& root, const Spec& s) {
     if (const std::string key = fmt::format("noise.nics[{}]", i); s.noise.nics[i].server)
       refuse(key, "there are no servers with training.exchange: all_reduce", "name a worker");
   // Hosts of several ranks are those of all_reduce.per_host, which says what is inside a host.
-  for (const char* key : {"cluster.workers.per_host", "cluster.workers.pcie", "cluster.network.background"})
-    if (config::find_path(root, key) && !both)
+  const auto not_modelled = [&](const std::string& key, bool used) {
+    if (used)
       refuse(key, "is not modelled with training.exchange: all_reduce", "all_reduce.per_host, all_reduce.inside_rate");
+  };
+  not_modelled("cluster.workers.per_host", s.cluster.workers.per_host > 1);
+  not_modelled("cluster.workers.pcie", !s.cluster.workers.pcie.is_unlimited());
+  not_modelled("cluster.network.background", !s.cluster.network.topology.background.empty());
+  for (std::size_t i = 0; i < s.cluster.workers.groups.size(); ++i) {
+    const WorkerGroupSpec& group = s.cluster.workers.groups[i];
+    not_modelled(fmt::format("cluster.workers.groups[{}].per_host", i), group.per_host.value_or(1) > 1);
+    not_modelled(fmt::format("cluster.workers.groups[{}].pcie", i), group.pcie && !group.pcie->is_unlimited());
+  }
   const bool star = s.cluster.network.topology.kind == Topology::Star;
   if (!star && s.all_reduce.per_host > 1)
     refuse("all_reduce.per_host", "hosts of several ranks are modelled in a star only", "topology: star");

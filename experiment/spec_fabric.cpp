@@ -382,6 +382,9 @@ class Checks {
         check(cluster.workers[w].name, cluster.workers[w].port, server.name, server.port);
         check(server.name, server.port, cluster.workers[w].name, cluster.workers[w].port);
       }
+    if (s_.training.exchange == Exchange::AllReduce)
+      for (const cluster::Worker& from : cluster.workers)
+        for (const cluster::Worker& to : cluster.workers) check(from.name, from.port, to.name, to.port);
   }
 
   void check_background() {

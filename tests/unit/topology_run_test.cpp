@@ -23,8 +23,9 @@ using analysis::PolicyResult;
 using analysis::ResourceUse;
 
 std::string text(const std::string& more) {
-  return "stretto: 1\nworkload: {file: " + source_path("tests/fixtures/toy_chain.workload.json") +
-         "}\npolicies: [fifo]\nruns: {iterations: 6, warm_up: 2, replications: 1}\n" + more;
+  const std::string policies = more.find("policies:") == std::string::npos ? "policies: [fifo]\n" : "";
+  return "stretto: 1\nworkload: {file: " + source_path("tests/fixtures/toy_chain.workload.json") + "}\n" + policies +
+         "runs: {iterations: 6, warm_up: 2, replications: 1}\n" + more;
 }
 
 Experiment read(const std::string& more) {
@@ -216,6 +217,26 @@ TEST(TopologyRun, BoundsHoldUnderBackground) {
   EXPECT_GE(r.step_time.estimate.mean, *r.lower_bound_any_layout_s.value * (1 - 1e-9));
 }
 
+// Ring of four over two racks: 6 rounds of a quarter. Dealt in blocks, one message of a round leaves each rack; spread,
+// all of them do and share the uplinks.
+TEST(TopologyRun, AnAllReduceCrossesTheFabric) {
+  const auto time = [](const std::string& deal) {
+    Workloads workloads;
+    const Setup setup = make_setup(
+        read("cluster: {workers: {count: 4, nic: 80 Mbit/s}, network: {topology: racks, latency: 1 us, hop_latency: 2 "
+             "us, workers_at: " +
+             deal + ", racks: {uplink: " + kSlow + "}}}\ntraining: {exchange: all_reduce}\npolicies: [wfbp]\n")
+            .points.at(0)
+            .spec,
+        workloads);
+    return training::collective_time(setup.cluster, setup.training.all_reduce, training::Part::Whole, Bytes(4000))
+               .seconds() *
+           1e6;
+  };
+  EXPECT_NEAR(time("blocks"), 6 * (5 + 1000), 0.1);
+  EXPECT_NEAR(time("spread"), 6 * (5 + 2000), 0.1);
+}
+
 const ResourceUse* find(const PolicyResult& r, const std::string& name) {
   const auto at =
       std::find_if(r.resources.begin(), r.resources.end(), [&](const ResourceUse& u) { return u.name == name; });
@@ -274,6 +295,12 @@ TEST(TopologyRun, WrongTopologiesAreRefusedWithNames) {
       {network("streams: 1", "groups: [{nic: 1 Gbit/s}]"), "'count' is missing"},
       {network("streams: 1", "groups: [{count: 2, nic: {up: 1 Gbit/s}}]"), "'down' is missing"},
       {network("streams: 1", "groups: [{count: 2, device: {cores: 3}}]"), "a gpu has no cores"},
+      {findings("cluster: {workers: {groups: [{count: 2, per_host: 2}]}}\ntraining: {exchange: all_reduce}\n"),
+       "cluster.workers.groups[0].per_host: is not modelled"},
+      {findings(
+           "cluster: {workers: {count: 2}, network: {topology: links, workers_at: [a, b], links: [{from: a, to: b, "
+           "rate: 1 Gbit/s}]}}\ntraining: {exchange: all_reduce}\n"),
+       "no links lead from worker 1 to worker 0"},
       {network("background: [{from: server 0, to: worker 9, rate: 1 Gbit/s}]"), "there is no 'worker 9'"},
       {network("background: [{from: server 0, to: server 0, rate: 1 Gbit/s}]"), "sends to itself"},
       {network("background: [{from: server 0, to: worker 0}]"), "'rate' is missing"},
