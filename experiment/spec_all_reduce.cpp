@@ -2,6 +2,7 @@
 // The rows of the section `all_reduce` and the rules around it.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -127,9 +128,16 @@ void check_all_reduce(Reader& reader, const Node& root, const Spec& s) {
     if (const std::string key = fmt::format("noise.nics[{}]", i); s.noise.nics[i].server)
       refuse(key, "there are no servers with training.exchange: all_reduce", "name a worker");
   // Hosts of several ranks are those of all_reduce.per_host, which says what is inside a host.
-  for (const char* key : {"cluster.workers.per_host", "cluster.workers.pcie", "cluster.network.background"})
-    if (config::find_path(root, key) && !both)
-      refuse(key, "is not modelled with training.exchange: all_reduce", "all_reduce.per_host, all_reduce.inside_rate");
+  const WorkersSpec& w = s.cluster.workers;
+  const auto host_inside = [](const WorkerGroupSpec& g) { return g.per_host.value_or(1) > 1 || g.pcie; };
+  const auto not_modelled = [&](const std::string& key) {
+    refuse(key, "is not modelled with training.exchange: all_reduce", "all_reduce.per_host, all_reduce.inside_rate");
+  };
+  if (w.per_host > 1) not_modelled("cluster.workers.per_host");
+  if (!w.pcie.is_unlimited()) not_modelled("cluster.workers.pcie");
+  if (std::any_of(w.groups.begin(), w.groups.end(), host_inside)) not_modelled("cluster.workers.groups");
+  if (!s.cluster.network.topology.background.empty())
+    refuse("cluster.network.background", "is not modelled with training.exchange: all_reduce", "leave it out");
   const bool star = s.cluster.network.topology.kind == Topology::Star;
   if (!star && s.all_reduce.per_host > 1)
     refuse("all_reduce.per_host", "hosts of several ranks are modelled in a star only", "topology: star");

@@ -382,6 +382,11 @@ class Checks {
         check(cluster.workers[w].name, cluster.workers[w].port, server.name, server.port);
         check(server.name, server.port, cluster.workers[w].name, cluster.workers[w].port);
       }
+    if (s_.training.exchange != Exchange::AllReduce) return;
+    for (const std::uint32_t a : host_list(cluster, false))
+      for (const std::uint32_t b : host_list(cluster, false))
+        if (a != b)
+          check(cluster.workers[a].name, cluster.workers[a].port, cluster.workers[b].name, cluster.workers[b].port);
   }
 
   void check_background() {

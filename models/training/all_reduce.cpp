@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "models/cluster/topology.hpp"
+
 namespace stretto::training {
 
 namespace {
@@ -30,9 +32,16 @@ Duration message_time(const cluster::Cluster& cluster, const AllReduce& options,
   const cluster::Network& network = cluster.network;
   const Bandwidth nic = std::min(cluster.workers[send.from / g * g].nic.up.scaled(network.efficiency),
                                  cluster.workers[send.to / g * g].nic.down.scaled(network.efficiency));
-  return services + network.latency +
-         std::max(transfer_duration(Bytes(send.bytes.count() * sharing), nic),
-                  transfer_duration(send.bytes, network.rate_cap));
+  Bandwidth own = network.rate_cap;
+  Duration latency = network.latency;
+  if (network.fabric.kind != cluster::FabricKind::Star) {
+    const cluster::Path path = cluster::route(cluster, {false, send.from}, {false, send.to});
+    for (const cluster::LinkRef link : path.links)
+      if (link.kind == cluster::LinkKind::Fabric) own = std::min(own, cluster::link_rate(cluster, link));
+    latency = path.latency;
+  }
+  return services + latency +
+         std::max(transfer_duration(Bytes(send.bytes.count() * sharing), nic), transfer_duration(send.bytes, own));
 }
 
 }  // namespace
@@ -60,15 +69,21 @@ Duration collective_time(const cluster::Cluster& cluster, const AllReduce& optio
   Duration sum;
   const bool equal_nics = std::all_of(cluster.workers.begin(), cluster.workers.end(),
                                       [&](const auto& w) { return equal(w, cluster.workers[0]); });
-  if (symmetric(c) && equal_nics) {
+  if (symmetric(c) && equal_nics && cluster.network.fabric.kind == cluster::FabricKind::Star) {
     const std::int64_t sharing = std::min(c.host, c.ranks);
-    for (const EqualRound& r : equal_rounds(c, bytes))
-      sum += message_time(cluster, options, {0, 0, r.bytes}, r.inside, sharing);
+    EqualRound before;
+    Duration last;
+    for (const EqualRound& r : equal_rounds(c, bytes)) {
+      if (r.bytes != before.bytes || r.inside != before.inside)
+        last = message_time(cluster, options, {0, 0, r.bytes}, r.inside, sharing);
+      before = r;
+      sum += last;
+    }
     return sum;
   }
   std::vector<std::int64_t> up(c.ranks);
   std::vector<std::int64_t> down(c.ranks);
-  for (const Round& round : rounds(c, bytes)) {
+  const auto longest = [&](const Round& round) {
     const auto inside = [&](const Send& s) { return s.from / c.host == s.to / c.host; };
     std::fill(up.begin(), up.end(), 0);
     std::fill(down.begin(), down.end(), 0);
@@ -77,11 +92,19 @@ Duration collective_time(const cluster::Cluster& cluster, const AllReduce& optio
         ++up[s.from / c.host];
         ++down[s.to / c.host];
       }
-    Duration longest;
+    Duration time;
     for (const Send& s : round)
-      longest = std::max(
-          longest, message_time(cluster, options, s, inside(s), std::max(up[s.from / c.host], down[s.to / c.host])));
-    sum += longest;
+      time = std::max(time,
+                      message_time(cluster, options, s, inside(s), std::max(up[s.from / c.host], down[s.to / c.host])));
+    return time;
+  };
+  const std::vector<Round> all = rounds(c, bytes);
+  const auto same = [](const Send& x, const Send& y) { return x.from == y.from && x.to == y.to && x.bytes == y.bytes; };
+  Duration last;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    if (k == 0 || !std::equal(all[k].begin(), all[k].end(), all[k - 1].begin(), all[k - 1].end(), same))
+      last = longest(all[k]);
+    sum += last;
   }
   return sum;
 }

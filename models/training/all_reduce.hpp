@@ -51,8 +51,8 @@ Collective collective(const cluster::Cluster& cluster, const AllReduce& options,
 std::string why_no_aggregate(const cluster::Cluster& cluster, const AllReduce& options);
 
 // Time of the collective alone: the sum over its rounds of the longest message, which shares a host's NIC with those of
-// its round. Service costs at both ends included, their queueing left out. O(messages), O(rounds) where all ranks do
-// the same.
+// its round. Service costs at both ends included; queueing, and sharing of links between switches, left out.
+// O(messages), O(rounds) where all ranks do the same in a star.
 Duration collective_time(const cluster::Cluster& cluster, const AllReduce& options, Part part, Bytes bytes);
 
 }  // namespace stretto::training
