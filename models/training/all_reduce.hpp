@@ -50,9 +50,9 @@ Collective collective(const cluster::Cluster& cluster, const AllReduce& options,
 // Why one rank cannot stand for all; empty if it can.
 std::string why_no_aggregate(const cluster::Cluster& cluster, const AllReduce& options);
 
-// Time of the collective alone: the sum over its rounds of the longest message, which shares a host's NIC and
-// the links between switches with those of its round. Service costs at both ends included, their queueing left out. O(messages), O(rounds) where all ranks do
-// the same.
+// Time of the collective alone: the sum over its rounds of the longest message, which shares a host's NIC and the links
+// between switches with those of its round. Service costs at both ends included, their queueing left out. O(messages),
+// O(rounds) where all ranks do the same in a star.
 Duration collective_time(const cluster::Cluster& cluster, const AllReduce& options, Part part, Bytes bytes);
 
 }  // namespace stretto::training

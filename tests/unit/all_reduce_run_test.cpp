@@ -156,6 +156,27 @@ TEST(AllReduceRun, BothWaysOfExchangeCanBeCompared) {
   EXPECT_TRUE(out.result.results.back().servers.empty());
 }
 
+// Ring over two racks: one message of each round leaves each rack.
+TEST(AllReduceRun, RacksLimitByTheirUplinks) {
+  const auto step = [](const std::string& network) {
+    const RunOutput out = run_text(minimal("cluster: {workers: {count: 4, nic: 1 Gbit/s}, network: {" + network +
+                                           "}}\ntraining: {exchange: all_reduce}\nall_reduce: {fusion: 1 GiB}\n"));
+    const PolicyResult& r = result_of(out, "fifo");
+    EXPECT_GE(r.gap.value.value_or(-1), -1e-9) << r.lower_bound_name;
+    return r.step_time.estimate.mean;
+  };
+  const double star = step("topology: star");
+  EXPECT_NEAR(step("topology: racks, racks: {count: 2, uplink: 1 Gbit/s}"), star, 1e-9);
+  const double narrow = step("topology: racks, racks: {count: 2, uplink: 500 Mbit/s}");
+  const double nic_time = step("topology: star, efficiency: 50 %");
+  EXPECT_NEAR(narrow, nic_time, 1e-9);
+  EXPECT_GT(narrow, 1.1 * star);
+  EXPECT_TRUE(has(refused(minimal("cluster: {workers: {count: 2, nic: 1 Gbit/s}, network: {topology: links, links: "
+                                  "[{from: worker 0, to: worker 1, rate: 1 Gbit/s}]}}\n"
+                                  "training: {exchange: all_reduce}\n")),
+                  "no links lead from worker 1 to worker 0"));
+}
+
 TEST(AllReduceRun, EffectiveYamlReadsBack) {
   const Experiment e = read_experiment(
       minimal(four("exchange: all_reduce, barrier: false",
