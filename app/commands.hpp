@@ -99,7 +99,24 @@ struct ValidateOptions {
   bool quiet = false;
 };
 
+struct SweepOptions {
+  std::string file;
+  std::vector<std::string> set;
+  std::string store;    // empty: named after the file, in the current directory
+  std::string shard;    // "i/n"; empty: all
+  std::string threads;  // empty: all cores
+  bool quiet = false;
+};
+
+struct ResultsOptions {
+  std::vector<std::string> words;  // action and files
+  std::string sweep;               // number, name or hash; empty: the latest
+  std::string against;             // the same, for compare; empty: the one before
+};
+
 int run_command(const RunOptions& options);
+int sweep_command(const SweepOptions& options);
+int results_command(const ResultsOptions& options);
 int import_command(const ImportOptions& options);
 int init_command(const InitOptions& options);
 int show_command(const ShowOptions& options);

@@ -42,6 +42,8 @@ struct Settings {
   InitOptions init;
   ShowOptions show;
   SearchOptions search;
+  SweepOptions sweep;
+  ResultsOptions results;
   AttributeOptions attribute;
   StragglersOptions stragglers;
   ListOptions list;
@@ -110,6 +112,23 @@ constexpr const char* kStragglersFooter = R"(Examples:
   stretto stragglers trace.csv.gz --format json
 TRACE is one of StragglerAnalysis: a row per op of a job with data and pipeline parallelism, as CSV or JSON. Its steps
 are replayed with what is typical of each kind of op. docs/reference/stragglers.md says what exactly is compared.)";
+
+constexpr const char* kSweepFooter = R"(Examples:
+  stretto sweep what_if.yaml
+  stretto sweep what_if.yaml --store results.sqlite --threads 8
+  stretto sweep what_if.yaml --store part_3.sqlite --shard 3/16
+Runs every point of `vary` and of the section `sweep` (docs/sweep.md) into a results store. Given again after an end of
+any kind, it goes on where it stopped. Exit code 1: points failed; `stretto results show` says why.)";
+
+constexpr const char* kResultsFooter = R"(Examples:
+  stretto results list results.sqlite
+  stretto results show results.sqlite
+  stretto results compare results.sqlite --sweep 2 --against 1
+  stretto results export csv results.sqlite > results.csv
+  stretto results merge all.sqlite part_1.sqlite part_2.sqlite
+  stretto results gc results.sqlite
+compare sets the step times of two sweeps side by side, merge adds the points of stores that shards wrote, gc removes
+sweeps that a later one of the same name has replaced.)";
 
 constexpr const char* kListFooter = R"(Examples:
   stretto list policies
@@ -200,6 +219,28 @@ std::vector<Command> add_commands(CLI::App& root, Settings& s) {
       ->type_name("FORMAT")
       ->capture_default_str();
   search->add_flag("--quiet", s.search.quiet, "Show no progress");
+
+  CLI::App* sweep = command("sweep", "Run many points into a results store, on all cores", kSweepFooter, "FILE",
+                            s.sweep.file, "Experiment (YAML)", [&s] { return sweep_command(s.sweep); });
+  add_set(sweep, s.sweep.set);
+  sweep->add_option("--store", s.sweep.store, "Results store; without it: named after FILE, in this directory")
+      ->type_name("STORE")
+      ->check(kNotEmpty);
+  sweep->add_option("--shard", s.sweep.shard, "Run only part I of N")->type_name("I/N")->check(kNotEmpty);
+  sweep->add_option("--threads", s.sweep.threads, "Points at a time; without it: one per core")
+      ->type_name("N")
+      ->check(kNotEmpty);
+  sweep->add_flag("--quiet", s.sweep.quiet, "Show no progress");
+
+  CLI::App* results =
+      bare_command("results", "Look into results stores", kResultsFooter, [&s] { return results_command(s.results); });
+  commands.back().argument =
+      results->add_option("ACTION", s.results.words, "list, show, compare, export csv, merge or gc, then the store")
+          ->type_name("");
+  results->add_option("--sweep", s.results.sweep, "Sweep by number, name or hash; without it: the latest")
+      ->type_name("SWEEP");
+  results->add_option("--against", s.results.against, "compare: the other sweep; without it: the one before")
+      ->type_name("SWEEP");
 
   CLI::App* attribute =
       command("attribute", "Say which causes take how much of a step, and show its critical path", kAttributeFooter,
@@ -303,6 +344,7 @@ int dispatch(int argc, char** argv) {
       "stretto");
   root.footer(kFooter);
   root.allow_extras();
+  root.require_subcommand(0, 1);  // a second word that is a command's name is an argument
   root.set_help_flag("-h,--help", "Print this help and exit");
   root.set_version_flag("--version", fmt::format("stretto {} (commit {})", version(), commit()));
   const std::vector<Command> commands = add_commands(root, settings);
@@ -378,5 +420,6 @@ int guarded(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit on the size of files is an error of writing like any other
   return stretto::app::guarded(argc, argv);
 }

@@ -106,7 +106,10 @@ std::string variation_text(const training::VariationSpec& v) {
 class Runner {
  public:
   Runner(const Experiment& experiment, const RunOptions& options, const Progress& progress)
-      : experiment_(experiment), options_(options), progress_(progress) {
+      : experiment_(experiment),
+        options_(options),
+        progress_(progress),
+        workloads_(options.workloads != nullptr ? *options.workloads : own_workloads_) {
     for (const Point& point : experiment.points) total_ += with_baselines(point.spec.policies).size();
   }
 
@@ -134,7 +137,8 @@ class Runner {
       out_.result.setup = describe(point.spec, setup);
       out_.result.assumptions = assumptions(setup);
     }
-    const SimulateOptions options = simulate_options(point.spec.runs, available_threads());
+    const SimulateOptions options =
+        simulate_options(point.spec.runs, options_.threads > 0 ? options_.threads : available_threads());
     const std::vector<PolicySpec> policies = with_baselines(point.spec.policies);
     std::vector<plan::Plan> plans;
     for (const PolicySpec& policy : policies) plans.push_back(make_plan(setup, policy, options.seed));
@@ -172,7 +176,8 @@ class Runner {
       if (first_point && !measured[i].deadlock)
         out_.timelines.push_back({label(policies[i]), i, setup, plans[i], record_step(setup, plans[i], options)});
     }
-    for (PolicyResult& r : results) r.verdict = analysis::verdict(r, results);
+    if (options_.advice)
+      for (PolicyResult& r : results) r.verdict = analysis::verdict(r, results);
     for (PolicyResult& r : results) out_.result.results.push_back(std::move(r));
   }
 
@@ -223,7 +228,7 @@ class Runner {
                                    (static_cast<double>(setup.cluster.workers.size()) * single);
     else
       r.scaling_efficiency.reason = "one worker ends in a deadlock";
-    r.what_if = what_if(setup, policy, r.step_time.estimate.mean, options);
+    if (options_.advice) r.what_if = what_if(setup, policy, r.step_time.estimate.mean, options);
   }
 
   std::string describe(const Spec& spec, const Setup& setup) const {
@@ -274,7 +279,8 @@ class Runner {
   const Experiment& experiment_;
   const RunOptions options_;
   const Progress& progress_;
-  Workloads workloads_;
+  Workloads own_workloads_;
+  Workloads& workloads_;
   RunOutput out_;
   std::size_t done_ = 0;
   std::size_t total_ = 0;

@@ -41,7 +41,10 @@ struct RunOutput {
 };
 
 struct RunOptions {
-  bool details = false;  // timelines and steps
+  bool details = false;            // timelines and steps
+  bool advice = true;              // what-ifs, which take longer than all the rest, and the verdict
+  std::size_t threads = 0;         // 0: all cores
+  Workloads* workloads = nullptr;  // read before, and kept for later runs; none: each file is read anew
 };
 
 // random and fifo without options always run, first where they are not asked for, since they are the baselines. Throws

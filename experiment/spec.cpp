@@ -8,6 +8,7 @@
 #include <set>
 #include <tuple>
 
+#include "experiment/axes.hpp"
 #include "experiment/spec_fields.hpp"
 #include "experiment/spec_rows.hpp"
 
@@ -160,12 +161,6 @@ void check_noise(Reader& reader, const Node& root, const Spec& s) {
   });
 }
 
-// `vary` as axes with the located values that overrides need.
-struct LocatedAxis {
-  Axis axis;
-  std::vector<config::Override> overrides;  // one per value
-};
-
 void resolve(Node& value) {
   if (value.is_scalar()) value.text = value.place.resolve(value.text);
 }
@@ -201,7 +196,9 @@ Node without_directory(const std::string& path, Node value) {
   return value;
 }
 
-std::vector<LocatedAxis> read_axes(Reader& reader, const Node& root) {
+}  // namespace
+
+std::vector<LocatedAxis> read_axes(Reader& reader, const Node& root, std::size_t max_points) {
   std::vector<LocatedAxis> axes;
   const Node* vary = config::find_path(root, "vary");
   if (!vary || vary->is_null()) return axes;
@@ -235,8 +232,8 @@ std::vector<LocatedAxis> read_axes(Reader& reader, const Node& root) {
       continue;
     }
     points *= entry.value.items.size();
-    if (points > kMaxPoints) {
-      reader.error(entry.place, key, fmt::format("more than {} points", kMaxPoints), "vary fewer fields or values");
+    if (points > max_points) {
+      reader.error(entry.place, key, fmt::format("more than {} points", max_points), "vary fewer fields or values");
       return axes;
     }
     LocatedAxis axis;
@@ -249,6 +246,8 @@ std::vector<LocatedAxis> read_axes(Reader& reader, const Node& root) {
   }
   return axes;
 }
+
+namespace {
 
 void collect(Reader& reader, const std::vector<Diagnostic>& diagnostics, std::set<std::string>& seen) {
   for (const Diagnostic& d : diagnostics)
@@ -286,7 +285,8 @@ std::vector<Point> read_points(Reader& reader, config::Loader& loader, const Nod
   return points;
 }
 
-// Drops the axes that `sets` overrule, with a warning each; gives the overrides that lie below an axis that stays.
+}  // namespace
+
 std::vector<config::Override> overrule(std::vector<LocatedAxis>& axes, const std::vector<config::Override>& sets,
                                        std::vector<Diagnostic>& warnings) {
   std::vector<config::Override> stronger;
@@ -305,7 +305,6 @@ std::vector<config::Override> overrule(std::vector<LocatedAxis>& axes, const std
   return stronger;
 }
 
-// By place, each once; files in the order of their first finding.
 void sort_findings(std::vector<Diagnostic>& diagnostics) {
   std::vector<std::string> files;
   for (const Diagnostic& d : diagnostics)
@@ -318,6 +317,8 @@ void sort_findings(std::vector<Diagnostic>& diagnostics) {
   const auto same = [](const Diagnostic& a, const Diagnostic& b) { return render(a) == render(b); };
   diagnostics.erase(std::unique(diagnostics.begin(), diagnostics.end(), same), diagnostics.end());
 }
+
+namespace {
 
 Experiment load_tree(config::Loader& loader, Node raw, const std::vector<std::string>& overrides,
                      const Options& options) {
@@ -333,7 +334,10 @@ Experiment load_tree(config::Loader& loader, Node raw, const std::vector<std::st
   Experiment experiment;
   try {
     const Node root = loader.resolve(std::move(raw), sets);
-    std::vector<LocatedAxis> axes = read_axes(reader, root);
+    if (const config::Entry* sweep = root.find("sweep"))
+      experiment.warnings.push_back(
+          {Severity::Warning, sweep->place.span(), "sweep", "is left out: only `stretto sweep` runs its points", ""});
+    std::vector<LocatedAxis> axes = read_axes(reader, root, kMaxPoints);
     const std::vector<config::Override> stronger = overrule(axes, sets, experiment.warnings);
     experiment.points = read_points(reader, loader, root, axes, stronger, options);
     for (const LocatedAxis& axis : axes) experiment.axes.push_back(axis.axis);

@@ -126,6 +126,7 @@ const std::vector<config::Field<Spec>>& spec_fields() {
     add_noise_fields(rows);
     add_search_fields(rows);
     add_runs(rows);
+    add_sweep_fields(rows);
     hide_servers(rows);
     return rows;
   }();

@@ -36,6 +36,7 @@ void hide_servers(Rows& rows);
 void add_policies_field(Rows& rows);
 void add_noise_fields(Rows& rows);
 void add_search_fields(Rows& rows);
+void add_sweep_fields(Rows& rows);
 
 // Rules around all-reduce.
 void check_all_reduce(config::Reader& reader, const config::Node& root, const Spec& s);

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the points of a sweep into a store: all cores, one point per thread, each point made when a thread is free and
+// stored when it is done. What is stored is not run again, so that a sweep that was ended in any way goes on where it
+// stopped. A point that cannot be run is stored with its error; the others go on.
+//
+// Shard i of n: of each n points that follow each other every shard has one, which one is drawn from a fixed seed; so
+// shards have equal numbers of points, differ from each other in no field's values by more than chance, need no word
+// between each other, and together are the whole sweep.
+// Memory: one spec and one simulation per thread, a bit per point, and at most kWaiting results that wait for the disk.
+// The wall clock and progress come from the caller. Tested in tests/unit/study_test.cpp and tests/cli/sweep_test.py.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "experiment/sweep_points.hpp"
+#include "study/store.hpp"
+
+namespace stretto::study {
+
+inline constexpr std::size_t kWaiting = 1024;
+
+// Shard `index` of `count`, from 1.
+struct Shard {
+  std::uint64_t index = 1;
+  std::uint64_t count = 1;
+};
+
+bool in_shard(const Shard& shard, std::uint64_t point);
+
+struct SweepProgress {
+  std::size_t done = 0;      // looked at, of those of the shard; also what was stored before
+  std::size_t total = 0;     // of the shard
+  std::size_t run = 0;       // by this call
+  std::size_t failed = 0;    // of those
+  double seconds_left = -1;  // < 0: not known yet
+  double per_second = 0;
+};
+
+struct SweepRun {
+  std::size_t total = 0;     // points of the shard before constraints
+  std::size_t before = 0;    // were stored already
+  std::size_t left_out = 0;  // by constraints
+  std::size_t run = 0;
+  bool interrupted = false;
+};
+
+struct SweepOptions {
+  std::size_t threads = 1;
+  Shard shard;
+  std::function<double()> clock;                       // seconds
+  std::function<bool(const SweepProgress&)> progress;  // some times a second; false ends the sweep
+};
+
+// What the store knows a sweep by. `version` is the program's. Throws UserError for inputs that cannot be read.
+SweepInfo describe(const experiment::SweepPoints& points, const std::string& version);
+
+// `sweep` is in the store. Throws UserError where the store cannot be written; all that was stored stays.
+SweepRun run_sweep(const experiment::SweepPoints& points, const SweepInfo& sweep, Store& store,
+                   const SweepOptions& options);
+
+}  // namespace stretto::study

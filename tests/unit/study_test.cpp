@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+// The results store: what is stored is read again, twice is once, other files are left alone, damage is told; shards.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "sim/base/diagnostic.hpp"
+#include "sim/base/random.hpp"
+#include "study/export.hpp"
+#include "study/store.hpp"
+#include "study/sweep.hpp"
+
+namespace stretto::study {
+namespace {
+
+namespace fs = std::filesystem;
+
+class StoreTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::path(::testing::TempDir()) /
+              ("study_" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  std::string file(const std::string& name) const { return (folder_ / name).string(); }
+  fs::path folder_;
+};
+
+SweepInfo info(std::int64_t size, const std::string& name = "s") {
+  SweepInfo i;
+  i.name = name;
+  i.version = "1 (abc)";
+  i.configuration = "a: 1\n";
+  i.inputs = "00  x\n";
+  i.paths = {"a.b", "c, \"d\""};
+  i.size = size;
+  i.hash = sweep_hash(i);
+  return i;
+}
+
+StoredPoint point(std::int64_t index, double step = 0.25) {
+  StoredPoint p;
+  p.index = index;
+  p.key = "k" + std::to_string(index);
+  p.values = {std::to_string(index), "=x, \"\n\xc3\xa9"};
+  p.seconds = 0.5;
+  for (const char* policy : {"random", "tac"}) {
+    StoredResult r{policy, "bound", "NIC", "", {}};
+    r.figures.assign(figure_names().size(), std::nullopt);
+    r.figures[0] = step / 3;
+    r.figures[1] = -0.0;
+    p.results.push_back(r);
+  }
+  return p;
+}
+
+std::string csv(Store& store, const SweepInfo& sweep) {
+  std::string out;
+  export_csv(store, sweep, [&](std::string_view text) { out += text; });
+  return out;
+}
+
+std::string refused(const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const UserError& e) {
+    return render(e.diagnostics());
+  }
+  return "";
+}
+
+std::string bytes(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+TEST_F(StoreTest, KeepsWhatWasAdded) {
+  SweepInfo sweep = info(5);
+  {
+    Store store(file("a"), Store::Access::Create);
+    sweep.id = store.add_sweep(sweep);
+    EXPECT_EQ(store.add_sweep(sweep), sweep.id);
+    StoredPoint failed = point(4);
+    failed.status = PointStatus::Failed;
+    failed.error = "no\nway";
+    failed.results.clear();
+    const std::vector<StoredPoint> points{point(3), failed};
+    store.add(sweep.id, points);
+    store.add(sweep.id, std::vector<StoredPoint>{point(3, 99), point(0)});  // the first writer wins
+  }
+  EXPECT_FALSE(fs::exists(file("a") + "-wal"));  // the last one to leave folds the log into the file
+  Store store(file("a"), Store::Access::Read);
+  ASSERT_EQ(store.sweeps().size(), 1U);
+  EXPECT_EQ(store.sweeps()[0].paths, sweep.paths);
+  EXPECT_EQ(store.sweeps()[0].hash, sweep_hash(store.sweeps()[0]));
+  EXPECT_EQ(store.stored(sweep), (std::vector<bool>{true, false, false, true, true}));
+  EXPECT_EQ(store.counts(sweep.id).done, 2);
+  EXPECT_EQ(store.counts(sweep.id).failed, 1);
+  const auto p = store.point(sweep.id, 3);
+  ASSERT_TRUE(p);
+  EXPECT_EQ(p->values, point(3).values);
+  EXPECT_EQ(p->results, point(3).results);
+  EXPECT_FALSE(store.point(sweep.id, 1));
+  const std::string text = csv(store, sweep);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1 + 2 * 2 * 2 + 3);
+  EXPECT_NE(text.find("\"'=x, \"\"\n"), std::string::npos);
+}
+
+TEST_F(StoreTest, HashKnowsEveryPart) {
+  std::set<std::string> hashes{info(5).hash};
+  SweepInfo i = info(5);
+  for (const auto& change : std::vector<std::function<void(SweepInfo&)>>{
+           [](SweepInfo& s) { s.name += "x"; }, [](SweepInfo& s) { s.version += "x"; },
+           [](SweepInfo& s) { s.configuration += "x"; }, [](SweepInfo& s) { s.inputs += "x"; },
+           [](SweepInfo& s) { s.paths.pop_back(); }, [](SweepInfo& s) { ++s.size; }}) {
+    SweepInfo other = i;
+    change(other);
+    EXPECT_TRUE(hashes.insert(sweep_hash(other)).second);
+  }
+}
+
+TEST_F(StoreTest, MergeIsTheUnion) {
+  SweepInfo sweep = info(40);
+  Store whole(file("whole"), Store::Access::Create);
+  sweep.id = whole.add_sweep(sweep);
+  for (std::uint64_t part = 1; part <= 3; ++part) {
+    Store store(file("part" + std::to_string(part)), Store::Access::Create);
+    SweepInfo other = info(1, "other");  // so that numbers differ between stores
+    store.add_sweep(other);
+    const std::int64_t id = store.add_sweep(sweep);
+    for (std::int64_t i = 0; i < 40; ++i) {
+      if (!in_shard({part, 3}, static_cast<std::uint64_t>(i))) continue;
+      store.add(id, std::vector<StoredPoint>{point(i)});
+      whole.add(sweep.id, std::vector<StoredPoint>{point(i)});
+    }
+  }
+  Store all(file("all"), Store::Access::Create);
+  std::int64_t points = 0;
+  for (int round = 0; round < 2; ++round)
+    for (int part = 1; part <= 3; ++part) {
+      Store store(file("part" + std::to_string(part)), Store::Access::Read);
+      const MergeReport r = merge(all, store);
+      points += r.points;
+      EXPECT_EQ(r.known > 0, round == 1);
+    }
+  EXPECT_EQ(points, 40);
+  SweepInfo merged = all.sweeps().at(1);
+  EXPECT_EQ(csv(all, merged), csv(whole, sweep));
+  {
+    Store bad(file("bad"), Store::Access::Create);
+    bad.add(bad.add_sweep(sweep), std::vector<StoredPoint>{point(7, 99)});
+  }
+  Store bad(file("bad"), Store::Access::Read);
+  EXPECT_NE(refused([&] { merge(all, bad); }).find("other results for point 7"), std::string::npos);
+  all.remove(merged.id);
+  all.shrink();
+  EXPECT_EQ(all.sweeps().size(), 1U);
+}
+
+TEST_F(StoreTest, WritersWaitForEachOther) {
+  SweepInfo sweep = info(400);
+  const auto write = [&](std::int64_t from) {
+    Store store(file("a"), Store::Access::Create);
+    const std::int64_t id = store.add_sweep(sweep);
+    for (std::int64_t i = from; i < 400; i += 2) store.add(id, std::vector<StoredPoint>{point(i), point(i / 2)});
+  };
+  {
+    std::jthread one(write, 0);
+    std::jthread two(write, 1);
+  }
+  Store store(file("a"), Store::Access::Read);
+  sweep.id = 1;
+  EXPECT_EQ(store.counts(1).done, 400);
+  const std::string text = csv(store, sweep);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1 + 4 * 400);
+}
+
+TEST_F(StoreTest, OtherFilesAreLeftAlone) {
+  EXPECT_NE(refused([&] { Store(file("none"), Store::Access::Read); }).find("cannot open"), std::string::npos);
+  EXPECT_FALSE(fs::exists(file("none")));
+  EXPECT_NE(refused([&] { Store(file("no/such/folder"), Store::Access::Create); }).find("cannot open"),
+            std::string::npos);
+  std::ofstream(file("text")) << std::string(5000, 'x');
+  const std::string text = bytes(file("text"));
+  EXPECT_NE(refused([&] { Store(file("text"), Store::Access::Create); }).find("is no results store"),
+            std::string::npos);
+  EXPECT_EQ(bytes(file("text")), text);
+  { Database(file("other"), Database::Access::Create).execute("CREATE TABLE t(x)"); }
+  const std::string other = bytes(file("other"));
+  for (const auto access : {Store::Access::Create, Store::Access::Write, Store::Access::Read})
+    EXPECT_NE(refused([&] { Store(file("other"), access); }).find("is no results store"), std::string::npos);
+  EXPECT_EQ(bytes(file("other")), other);
+  { Store(file("newer"), Store::Access::Create); }
+  { Database(file("newer"), Database::Access::Write).execute("PRAGMA user_version = 99"); }
+  EXPECT_NE(refused([&] { Store(file("newer"), Store::Access::Read); }).find("newer than this program"),
+            std::string::npos);
+  std::ofstream(file("empty")).flush();
+  EXPECT_EQ(Store(file("empty"), Store::Access::Create).sweeps().size(), 0U);
+}
+
+TEST_F(StoreTest, DamageIsToldAndNeverCrashes) {
+  SweepInfo sweep = info(300);
+  {
+    Store store(file("good"), Store::Access::Create);
+    sweep.id = store.add_sweep(sweep);
+    for (std::int64_t i = 0; i < 300; ++i) store.add(sweep.id, std::vector<StoredPoint>{point(i)});
+  }
+  const std::string good = bytes(file("good"));
+  const auto use = [&](const std::string& text) {
+    std::ofstream(file("bad"), std::ios::binary) << text;
+    const std::string told = refused([&] {
+      Store store(file("bad"), Store::Access::Create);
+      for (const SweepInfo& s : store.sweeps()) csv(store, s);
+    });
+    for (const char* more : {"bad", "bad-wal", "bad-shm", "bad-journal"}) fs::remove(file(more));
+    return told;
+  };
+  EXPECT_EQ(use(good), "");
+  EXPECT_NE(use(good.substr(0, good.size() / 2)), "");
+  std::uint64_t told = 0;
+  for (std::uint64_t k = 0; k < 60; ++k) {
+    std::string bad = good;
+    const std::size_t page = 4096 * (hash_draw(1, k) % (good.size() / 4096));
+    for (std::size_t i = 0; i < 200; ++i) bad[page + i] = static_cast<char>(hash_draw(2, k, i));
+    if (!use(bad).empty()) ++told;
+  }
+  EXPECT_EQ(told, 60U);
+}
+
+TEST(Shards, EachPointIsInOneAndSizesAreEqual) {
+  for (const std::uint64_t n : {1, 2, 3, 7, 16}) {
+    std::vector<std::uint64_t> sizes(n);
+    // How often shard 1 has each value of a field that goes round with n values.
+    std::vector<std::uint64_t> values(n);
+    for (std::uint64_t i = 0; i < 1000 * n; ++i) {
+      std::uint64_t in = 0;
+      for (std::uint64_t s = 1; s <= n; ++s)
+        if (in_shard({s, n}, i)) {
+          ++in;
+          ++sizes[s - 1];
+          if (s == 1) ++values[i % n];
+        }
+      ASSERT_EQ(in, 1U);
+    }
+    for (std::uint64_t s = 0; s < n; ++s) {
+      EXPECT_EQ(sizes[s], 1000U);
+      EXPECT_NEAR(static_cast<double>(values[s]), 1000.0 / static_cast<double>(n),
+                  5 * std::sqrt(1000.0 / static_cast<double>(n)));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace stretto::study
