@@ -67,8 +67,8 @@ class Verifier {
     result_.workload = setup_.graph->name;
     result_.policy = stated.schedule.plan.policy;
     if (stated.schedule.prediction) result_.predicted_s = stated.schedule.prediction->mean_s;
-    if (auto v =
-            check::check_layout(stated, *setup_.graph, file::sha256_hex(graph::canonical_text(*setup_.graph)), servers))
+    if (auto v = check::check_layout(stated, *setup_.graph, file::sha256_hex(graph::canonical_text(*setup_.graph)),
+                                     servers, workers))
       return violated("schedule", std::move(*v));
     schedule_ = io::parse_schedule(text, path_, *setup_.graph, {servers, workers});
     check_size(setup_, schedule_.plan.layout);

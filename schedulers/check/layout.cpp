@@ -105,13 +105,16 @@ std::optional<Violation> check_direction(const StatedSchedule& s, bool push) {
 }  // namespace
 
 std::optional<Violation> check_layout(const StatedSchedule& stated, const graph::Graph& graph,
-                                      const std::string& sha256, std::uint32_t servers) {
+                                      const std::string& sha256, std::uint32_t servers, std::uint32_t workers) {
   if (auto v = check_parameters(stated, graph)) return v;
   if (stated.sha256 != sha256)
     return Violation{"workload", fmt::format("the schedule was made for other ops or gradients ('{}') than those of "
                                              "'{}'",
                                              stated.schedule.workload, graph.name)};
   if (auto v = check_slices(stated, servers)) return v;
+  if (const std::size_t n = stated.schedule.plan.order.start_offsets.size(); n != 0 && n != workers)
+    return Violation{"workers",
+                     fmt::format("the schedule has start offsets of {} workers and the experiment {}", n, workers)};
   if (auto v = check_direction(stated, false)) return v;
   return check_direction(stated, true);
 }

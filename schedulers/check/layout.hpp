@@ -18,6 +18,6 @@ namespace stretto::check {
 
 // The first violation, in the order above. `sha256`: of the workload's canonical text.
 std::optional<Violation> check_layout(const plan::StatedSchedule& stated, const graph::Graph& graph,
-                                      const std::string& sha256, std::uint32_t servers);
+                                      const std::string& sha256, std::uint32_t servers, std::uint32_t workers);
 
 }  // namespace stretto::check

@@ -51,6 +51,7 @@ class Messages {
         }
     for (const Events& events : by_server) check_order(events);
     if (order().discipline == Discipline::Credit) check_credit(all);
+    if (order().discipline == Discipline::CreditSkip) check_credit_skip(all);
     for (const Events& events : by_server) check_wire(events);
   }
 
@@ -82,6 +83,7 @@ class Messages {
         for (const Event* e : in_order) at_once(*e);
         return check_batches(in_order);
       case Discipline::Credit:
+      case Discipline::CreditSkip:
         return check_batches(in_order);
       case Discipline::Window:
       case Discipline::ChainWindow:
@@ -187,6 +189,50 @@ class Messages {
         found("order", fmt::format("{} waits for its turn until {} although it was ready at {} and credit was left",
                                    name(*c.event), time_text(c.at), time_text(c.event->ready)));
       credit -= bytes(*c.event);
+    }
+  }
+
+  // As credit, but what is larger than the credit left is passed over: nothing that fits waits, and nothing goes past a
+  // waiting lower rank that fits. O(messages x waiting messages).
+  void check_credit_skip(const Events& all) {
+    struct Change {
+      Time at;
+      int kind;  // 0: comes back; 1: is handed over; 2: is ready
+      std::uint32_t batch;
+      const Event* event;
+    };
+    std::vector<Change> changes;
+    for (const Event* e : all) {
+      if (!ranked(*e)) continue;
+      changes.push_back({e->end + channel(*e).latency, 0, 0, e});
+      changes.push_back({e->handed, 1, e->batch, e});
+      changes.push_back({e->ready, 2, 0, e});
+    }
+    const auto order_of = [&](const Change& c) { return std::tuple(c.at, c.kind, c.batch, key(*c.event)); };
+    std::sort(changes.begin(), changes.end(),
+              [&](const Change& a, const Change& b) { return order_of(a) < order_of(b); });
+    std::int64_t credit = order().credit.count();
+    Events waiting;  // ready earlier and not handed over
+    for (std::size_t i = 0; i < changes.size() && !violation_; ++i) {
+      const Event& e = *changes[i].event;
+      if (changes[i].kind == 0) credit += bytes(e);
+      if (changes[i].kind == 1) {
+        if (bytes(e) > credit)
+          found("order", fmt::format("{} of {} bytes is handed over at {} with a credit of {} bytes left", name(e),
+                                     bytes(e), time_text(e.handed), credit));
+        for (const Event* other : waiting)
+          if (key(*other) < key(e) && other->handed > e.handed && bytes(*other) <= credit)
+            found("order", fmt::format("{} is handed over at {} while {} of lower rank fits and waits since {}",
+                                       name(e), time_text(e.handed), name(*other), time_text(other->ready)));
+        std::erase(waiting, &e);
+        credit -= bytes(e);
+      }
+      if (changes[i].kind == 2 && e.handed > e.ready) waiting.push_back(&e);
+      if (i + 1 < changes.size() && changes[i + 1].at == changes[i].at) continue;
+      for (const Event* other : waiting)
+        if (bytes(*other) <= credit && other->handed > changes[i].at + kSlack)
+          found("order", fmt::format("{} waits for its turn until {} although it would fit at {}", name(*other),
+                                     time_text(other->handed), time_text(changes[i].at)));
     }
   }
 

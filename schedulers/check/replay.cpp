@@ -286,13 +286,16 @@ class Simulator {
     return order.discipline == Discipline::Strict || place < order.window ||
            queue.known[place - order.window] > task.step;
   }
+  // The first that may go; but for credit_skip no other if the first of all may not.
   void hand_over_from(bool push, std::size_t number) {
     Queue& queue = queues_[push][number];
-    while (!queue.waiting.empty()) {
-      const auto first =
-          std::min_element(queue.waiting.begin(), queue.waiting.end(), [&](Id a, Id b) { return key(a) < key(b); });
+    const bool skips = job_.direction(push).discipline == Discipline::CreditSkip;
+    for (;;) {
+      auto first = queue.waiting.end();
+      for (auto at = queue.waiting.begin(); at != queue.waiting.end(); ++at)
+        if ((!skips || may_go(queue, *at)) && (first == queue.waiting.end() || key(*at) < key(*first))) first = at;
+      if (first == queue.waiting.end() || !may_go(queue, *first)) return;
       const Id id = *first;
-      if (!may_go(queue, id)) return;
       queue.waiting.erase(first);
       ++queue.handed;
       if (credited(push)) queue.credit -= bytes(tasks_.list[id]).count();

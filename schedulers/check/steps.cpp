@@ -113,6 +113,11 @@ class Steps {
 
   // Not before this does the worker's step begin.
   Time start(std::uint32_t step, std::uint32_t w) const {
+    const std::vector<Duration>& offsets = job_.order.start_offsets;
+    const bool always = job_.pace == Pace::Barrier || backup();
+    return after(step, w) + (offsets.empty() || (step > 0 && !always) ? Duration() : offsets[w]);
+  }
+  Time after(std::uint32_t step, std::uint32_t w) const {
     if (step == 0) return Time();
     if (job_.pace == Pace::Barrier || backup()) return timeline_.ends[0][step - 1];
     Time start = timeline_.ends[w][step - 1];

@@ -104,7 +104,16 @@ class Unroller {
     last_end_ = step_end;
   }
 
+  // With a barrier every step of the worker starts later by its offset, else its first one.
   Id start_of(std::uint32_t w) {
+    const Id first = ready_to_start(w);
+    const std::vector<Duration>& offsets = job_.order.start_offsets;
+    if (offsets.empty() || offsets[w] == Duration() || (job_.pace != Pace::Barrier && step_ > 0)) return first;
+    const Id start = delay(offsets[w]);
+    edge(first, start);
+    return start;
+  }
+  Id ready_to_start(std::uint32_t w) {
     const Id start = join();
     if (job_.pace == Pace::Barrier) edge(last_end_, start);
     if (job_.pace == Pace::Overlapped) edge(previous_[w].ops_done, start);

@@ -9,7 +9,7 @@
 //   device      at most `cores` ops at once; service threads never more than there are
 //   order       hand-over follows the discipline: strict by rank; priority at once, by rank where one choice hands over
 //               several; credit only while credit is left, with what comes back one latency after delivery, and never
-//               past a waiting lower rank; windows as in models/plan/plan.hpp
+//               past a waiting lower rank (credit_skip: that fits); windows as in models/plan/plan.hpp
 //   wire        sender service, latency, first in first out with at most `streams` moving, no faster than links and cap
 //   capacity    for every link and any two times a < b: what begins after a and arrives before b is at most
 //               rate x (b - a)

@@ -149,13 +149,17 @@ void Random::cluster(Setup& setup) {
 }
 
 plan::DirectionOrder Random::direction(const plan::Layout& layout, bool push) {
-  constexpr std::array kDisciplines{Discipline::Strict, Discipline::Priority, Discipline::Credit,
-                                    Discipline::ChainWindow, Discipline::Free};
+  constexpr std::array kDisciplines{Discipline::Strict,      Discipline::Priority,   Discipline::Credit,
+                                    Discipline::ChainWindow, Discipline::CreditSkip, Discipline::Free};
   plan::DirectionOrder order;
-  order.discipline = kDisciplines[static_cast<std::size_t>(upto(push ? 4 : 3))];
+  order.discipline = kDisciplines[static_cast<std::size_t>(upto(push ? 5 : 4))];
   if (order.discipline == Discipline::Free) return order;
   if (order.discipline == Discipline::Credit) order.credit = Bytes(1 + upto(one_in(2) ? 4000 : 40'000));
   if (order.discipline == Discipline::ChainWindow) order.window = static_cast<std::uint32_t>(1 + upto(3));
+  if (order.discipline == Discipline::CreditSkip) {
+    for (const plan::Transfer& t : layout.transfers) order.credit = std::max(order.credit, t.bytes);
+    order.credit += Bytes(upto(order.credit.count() * 3));
+  }
   order.rank = random_permutation(layout.transfers.size(), stream_);
   if (one_in(3))
     for (std::uint32_t& rank : order.rank)
@@ -174,7 +178,11 @@ Case Random::make(bool ties) {
   if (cut && ties) c.setup.placement_options.slice = Bytes(4 * (1 + upto(3)));
   experiment::place(c.setup);
   c.plan.layout = c.setup.layout;
-  c.plan.order = {direction(c.setup.layout, false), direction(c.setup.layout, true)};
+  c.plan.order.pull = direction(c.setup.layout, false);
+  c.plan.order.push = direction(c.setup.layout, true);
+  if (one_in(5))
+    for (std::size_t w = 0; w < c.setup.cluster.workers.size(); ++w)
+      c.plan.order.start_offsets.push_back(Duration::ps(upto(20'000'000'000)));
   return c;
 }
 
@@ -406,7 +414,7 @@ std::vector<Planted> planted() {
        [](const check::Job& job, check::Timeline& t, Random& random) {
          check::Event* e = some(t, random, [&](const check::Event& x) {
            return is_message(x) && x.handed > x.ready + kFar && x.on_wire == x.handed &&
-                  job.direction(x.what == What::Push).discipline != Discipline::Credit;
+                  !plan::has_credit(job.direction(x.what == What::Push).discipline);
          });
          if (e != nullptr) e->handed = e->on_wire = e->ready;
          return e != nullptr;
@@ -426,7 +434,7 @@ std::vector<Planted> planted() {
        [](const check::Job& job, check::Timeline& t, Random& random) {
          check::Event* e = some(t, random, [&](const check::Event& x) {
            return is_message(x) && x.handed > x.ready + kFar && x.on_wire == x.handed &&
-                  job.direction(x.what == What::Push).discipline == Discipline::Credit;
+                  plan::has_credit(job.direction(x.what == What::Push).discipline);
          });
          if (e != nullptr) e->handed = e->on_wire = e->ready;
          return e != nullptr;

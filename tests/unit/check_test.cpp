@@ -52,7 +52,7 @@ plan::StatedSchedule stated(const graph::Graph& g) {
 
 TEST(Layout, AcceptsASoundSchedule) {
   const graph::Graph g = chain(3, true);
-  EXPECT_FALSE(check_layout(stated(g), g, "hash", 2).has_value());
+  EXPECT_FALSE(check_layout(stated(g), g, "hash", 2, 4).has_value());
 }
 
 TEST(Layout, NamesEveryFault) {
@@ -80,12 +80,14 @@ TEST(Layout, NamesEveryFault) {
       {"ranks", "both have rank 0 among the pushes", [](auto& s) { s.parameters[1].slices[1].push = 0; }},
       {"ranks", "knows none", [](auto& s) { s.schedule.plan.order.pull.discipline = Discipline::Free; }},
       {"credit", "is 0 bytes", [](auto& s) { s.schedule.plan.order.push.credit = Bytes(); }},
+      {"credit", "could never go", [](auto& s) { s.schedule.plan.order.push.discipline = Discipline::CreditSkip; }},
+      {"workers", "offsets of 2", [](auto& s) { s.schedule.plan.order.start_offsets.resize(2); }},
       {"window", "is 0", [](auto& s) { s.schedule.plan.order.pull.discipline = Discipline::ChainWindow; }},
   };
   for (const Fault& fault : faults) {
     plan::StatedSchedule s = stated(g);
     fault.plant(s);
-    const auto violation = check_layout(s, g, "hash", 2);
+    const auto violation = check_layout(s, g, "hash", 2, 4);
     ASSERT_TRUE(violation.has_value()) << fault.text;
     EXPECT_EQ(violation->rule, fault.rule) << violation->text;
     EXPECT_NE(violation->text.find(fault.text), std::string::npos) << violation->text;
@@ -97,9 +99,9 @@ TEST(Layout, RanksMayBeEqualOnTwoServers) {
   const graph::Graph g = chain(1, true);
   plan::StatedSchedule s = stated(g);
   s.parameters[0].slices[1].pull = s.parameters[0].slices[0].pull;
-  EXPECT_FALSE(check_layout(s, g, "hash", 2).has_value());
+  EXPECT_FALSE(check_layout(s, g, "hash", 2, 4).has_value());
   s.parameters[0].slices[1].push = s.parameters[0].slices[0].push;
-  EXPECT_TRUE(check_layout(s, g, "hash", 2).has_value());
+  EXPECT_TRUE(check_layout(s, g, "hash", 2, 4).has_value());
 }
 
 // One server, `workers` workers, 1 byte/ns everywhere, no latency.
