@@ -70,6 +70,28 @@ struct AttributeOptions {
   bool quiet = false;
 };
 
+struct VerifyOptions {
+  std::string schedule;
+  std::string experiment;  // the experiment that it is for
+  std::vector<std::string> set;
+  std::string format = "text";
+};
+
+struct ExportOptions {
+  std::string schedule;
+  std::string to;          // a format of io/export/exporters.hpp
+  std::string out;         // empty: stdout
+  std::string experiment;  // empty: none; then the schedule is held against nothing
+  std::vector<std::string> set;
+};
+
+struct ExplainOptions {
+  std::string schedule;
+  std::string experiment;
+  std::vector<std::string> set;
+  std::string moves;  // how many are judged; empty: the default
+};
+
 struct StragglersOptions {
   std::string file;
   std::string format = "text";
@@ -121,6 +143,9 @@ int import_command(const ImportOptions& options);
 int init_command(const InitOptions& options);
 int show_command(const ShowOptions& options);
 int search_command(const SearchOptions& options);
+int verify_command(const VerifyOptions& options);
+int export_command(const ExportOptions& options);
+int explain_command(const ExplainOptions& options);
 int validate_command(const ValidateOptions& options);
 int attribute_command(const AttributeOptions& options);
 int stragglers_command(const StragglersOptions& options);

@@ -45,6 +45,9 @@ struct Settings {
   SweepOptions sweep;
   ResultsOptions results;
   AttributeOptions attribute;
+  VerifyOptions verify;
+  ExportOptions export_;
+  ExplainOptions explain;
   StragglersOptions stragglers;
   ListOptions list;
   ReproduceOptions reproduce;
@@ -98,6 +101,24 @@ constexpr const char* kAttributeFooter = R"(Examples:
 Every cause (transfer order, link contention, server contention, slow workers, noise) is idealised in every combination;
 its share is what it costs on average, so that all shares and what is left sum to the step. docs/attribution.md says
 what exactly is idealised.)";
+
+constexpr const char* kVerifyFooter = R"(Examples:
+  stretto search what_if.yaml -o best.schedule.json
+  stretto verify best.schedule.json --experiment what_if.yaml
+The checker shares no code with the simulator, the search and the bounds; docs/verify.md says what it checks.
+Exit code 0: verified; 1: the first violation is named.)";
+
+constexpr const char* kExportFooter = R"(Examples:
+  stretto export best.schedule.json --to order -o order.txt
+  stretto export best.schedule.json --to byteps
+  stretto export best.schedule.json --to perfetto --experiment what_if.yaml -o step.json
+What a format cannot carry is said on stderr. docs/export.md says where each is loaded.)";
+
+constexpr const char* kExplainFooter = R"(Examples:
+  stretto explain best.schedule.json --experiment what_if.yaml
+  stretto explain best.schedule.json --experiment what_if.yaml --moves 20 --format json
+Says what the schedule does otherwise than the orders of first use and TAC, what each of the largest moves and each
+other change gains, and what the lower bound leaves.)";
 
 constexpr const char* kValidateFooter = R"(Examples:
   stretto validate cluster.yaml
@@ -258,6 +279,34 @@ std::vector<Command> add_commands(CLI::App& root, Settings& s) {
       ->type_name("FORMAT")
       ->capture_default_str();
   attribute->add_flag("--quiet", s.attribute.quiet, "Show no progress");
+
+  CLI::App* verify = command("verify", "Check a schedule and its times independently", kVerifyFooter, "SCHEDULE",
+                             s.verify.schedule, "Schedule file", [&s] { return verify_command(s.verify); });
+  verify->add_option("--experiment", s.verify.experiment, "Experiment (YAML) that the schedule is for")
+      ->type_name("FILE");
+  add_set(verify, s.verify.set);
+  verify->add_option("--format", s.verify.format, "What to print: text or json")
+      ->type_name("FORMAT")
+      ->capture_default_str();
+
+  CLI::App* carry = command("export", "Write a schedule in the form of another program", kExportFooter, "SCHEDULE",
+                            s.export_.schedule, "Schedule file", [&s] { return export_command(s.export_); });
+  carry->add_option("--to", s.export_.to, "order, bytescheduler, byteps, dpro, csv or perfetto")->type_name("FORMAT");
+  carry->add_option("-o,--out", s.export_.out, "File to write; without it: stdout")->type_name("FILE");
+  carry->add_option("--experiment", s.export_.experiment, "Experiment (YAML) that the schedule is for")
+      ->type_name("FILE");
+  add_set(carry, s.export_.set);
+
+  CLI::App* explain =
+      command("explain", "Say what a schedule changes and what each change gains", kExplainFooter, "SCHEDULE",
+              s.explain.schedule, "Schedule file", [&s] { return explain_command(s.explain); });
+  explain->add_option("--experiment", s.explain.experiment, "Experiment (YAML) that the schedule is for")
+      ->type_name("FILE");
+  add_set(explain, s.explain.set);
+  explain->add_option("--moves", s.explain.moves, "Transfers to judge per direction (default 8)")->type_name("N");
+  explain->add_option("--format", s.explain.format, "What to print: text or json")
+      ->type_name("FORMAT")
+      ->capture_default_str();
 
   CLI::App* validate =
       command("validate", "Measure an experiment on a real TensorFlow cluster and compare", kValidateFooter, "FILE",

@@ -322,12 +322,9 @@ void fill(RawSchedule& raw, const graph::Graph& graph, const Index& index) {
   finish(plan.order.push, std::move(push));
 }
 
-}  // namespace
-
-plan::Schedule parse_schedule(const std::string& text, const std::string& path, const graph::Graph& graph,
-                              Processes there) {
+// What the file says; `index` finds its parameters by name.
+RawSchedule parse_raw(const std::string& text, const std::string& path, Index& index) {
   RawSchedule raw;
-  Index index;
   json::Document document(text, path);
   document.read([&](const json::Value& root) {
     read_root(root, raw);
@@ -337,6 +334,15 @@ plan::Schedule parse_schedule(const std::string& text, const std::string& path, 
         document.error(raw.parameters[i].place, fmt::format("parameters[{}].name", i),
                        fmt::format("\"{}\" is named twice", raw.parameters[i].name));
   });
+  return raw;
+}
+
+}  // namespace
+
+plan::Schedule parse_schedule(const std::string& text, const std::string& path, const graph::Graph& graph,
+                              Processes there) {
+  Index index;
+  RawSchedule raw = parse_raw(text, path, index);
   check_workload(raw, path, graph, index);
   if (raw.servers != there.servers)
     throw UserError(
@@ -355,9 +361,40 @@ plan::Schedule parse_schedule(const std::string& text, const std::string& path, 
 }
 
 plan::Schedule read_schedule(const std::string& path, const graph::Graph& graph, Processes there) {
+  return parse_schedule(read_schedule_text(path), path, graph, there);
+}
+
+plan::StatedSchedule parse_stated_schedule(const std::string& text, const std::string& path) {
+  RawSchedule raw;
+  json::Document document(text, path);
+  document.read([&](const json::Value& root) { read_root(root, raw); });
+  plan::StatedSchedule stated{std::move(raw.schedule), std::move(raw.sha256), raw.servers, {}};
+  for (RawParameter& p : raw.parameters) {
+    plan::StatedParameter& parameter = stated.parameters.emplace_back();
+    parameter.name = std::move(p.name);
+    parameter.bytes = p.bytes;
+    for (const RawSlice& slice : p.slices)
+      parameter.slices.push_back({slice.bytes, slice.server, slice.pull, slice.push});
+  }
+  return stated;
+}
+
+ScheduleAlone parse_schedule_alone(const std::string& text, const std::string& path) {
+  Index index;
+  RawSchedule raw = parse_raw(text, path, index);
+  ScheduleAlone alone;
+  alone.parameters.name = raw.schedule.workload;
+  for (const RawParameter& p : raw.parameters)
+    alone.parameters.parameters.push_back({p.name, Bytes(p.bytes), true, {}});
+  fill(raw, alone.parameters, index);
+  alone.schedule = std::move(raw.schedule);
+  return alone;
+}
+
+std::string read_schedule_text(const std::string& path) {
   file::Limits limits;
   limits.max_bytes = std::size_t{256} << 20;
-  return parse_schedule(file::read(path, limits), path, graph, there);
+  return file::read(path, limits);
 }
 
 }  // namespace stretto::io

@@ -12,6 +12,7 @@
 
 #include "models/graph/graph.hpp"
 #include "models/plan/schedule.hpp"
+#include "models/plan/stated.hpp"
 
 namespace stretto::io {
 
@@ -28,5 +29,18 @@ struct Processes {
 plan::Schedule read_schedule(const std::string& path, const graph::Graph& graph, Processes there);
 plan::Schedule parse_schedule(const std::string& text, const std::string& path, const graph::Graph& graph,
                               Processes there);
+
+// What the file says, with types and ranges checked and nothing else: for a checker of schedules.
+plan::StatedSchedule parse_stated_schedule(const std::string& text, const std::string& path);
+
+// A schedule without its workload: sound in itself, held against nothing.
+struct ScheduleAlone {
+  plan::Schedule schedule;
+  graph::Graph parameters;  // names and bytes in the order of the file; no ops
+};
+ScheduleAlone parse_schedule_alone(const std::string& text, const std::string& path);
+
+// The bytes of a schedule file, within the limits.
+std::string read_schedule_text(const std::string& path);
 
 }  // namespace stretto::io

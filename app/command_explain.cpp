@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "app/commands.hpp"
+#include "app/output.hpp"
+#include "app/shipped.hpp"
+#include "experiment/explain.hpp"
+#include "report/table.hpp"
+#include "sim/base/diagnostic.hpp"
+
+namespace stretto::app {
+
+namespace {
+
+constexpr std::size_t kWidth = 100;
+constexpr std::size_t kMoves = 8;
+constexpr std::size_t kMostMoves = 10'000;
+
+std::string percent(const std::optional<double>& share) {
+  return share ? fmt::format("{:+.2f} %", 100 * *share) : "deadlock";
+}
+
+std::string text_of(const experiment::Explanation& e) {
+  std::string out = report::wrap(
+      escape_control(fmt::format("{}: plan of {}, step {:.4f} ms", e.workload, e.policy, 1e3 * e.step_s)), kWidth);
+  if (!e.moves.empty()) {
+    report::Table table{{{"variable", report::Align::Left},
+                         {"direction", report::Align::Left},
+                         {"place"},
+                         {"without a search"},
+                         {"tac"},
+                         {"step if moved back"}},
+                        {}};
+    for (const experiment::ExplainedMove& m : e.moves)
+      table.rows.push_back({{escape_control(m.variable), ""},
+                            {m.push ? "push" : "pull", ""},
+                            {std::to_string(m.place), ""},
+                            {std::to_string(m.reference_place), ""},
+                            {m.tac_place ? std::to_string(*m.tac_place) : "-", ""},
+                            {percent(m.loss), ""}});
+    out += '\n';
+    out += report::render(table, kWidth);
+  }
+  report::Table table{{{"what the schedule changes", report::Align::Left}, {"step without it"}, {"gain"}}, {}};
+  for (const experiment::ExplainedChange& c : e.changes)
+    table.rows.push_back({{c.change, ""},
+                          {c.step_s ? fmt::format("{:.4f} ms", 1e3 * *c.step_s) : "deadlock", ""},
+                          {percent(c.gain), ""}});
+  out += '\n';
+  out += report::render(table, kWidth);
+  out += '\n';
+  for (const std::string& sentence : e.sentences) out += report::wrap(escape_control(sentence), kWidth, 2);
+  return out;
+}
+
+}  // namespace
+
+int explain_command(const ExplainOptions& options) {
+  if (options.format != "text" && options.format != "json")
+    throw UserError(fmt::format("--format: unknown format '{}'", options.format), "valid: text, json");
+  if (options.experiment.empty())
+    throw UserError("--experiment is missing", "a schedule is explained for the experiment that it was made for");
+  std::size_t moves = kMoves;
+  if (!options.moves.empty()) {
+    const char* end = options.moves.data() + options.moves.size();
+    const auto [stop, error] = std::from_chars(options.moves.data(), end, moves);
+    if (error != std::errc() || stop != end || moves > kMostMoves)
+      throw UserError(fmt::format("--moves: '{}' is no number from 0 to {}", options.moves, kMostMoves));
+  }
+  experiment::Options spec_options;
+  spec_options.shipped = shipped_configs();
+  const experiment::Experiment experiment = experiment::load_experiment(options.experiment, options.set, spec_options);
+  print_error(render(experiment.warnings));
+  const experiment::Explanation explanation = experiment::explain_schedule(experiment, options.schedule, moves);
+  print(options.format == "json" ? experiment::explain_json(explanation) : text_of(explanation));
+  return 0;
+}
+
+}  // namespace stretto::app

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "app/commands.hpp"
+#include "app/join.hpp"
+#include "app/output.hpp"
+#include "app/shipped.hpp"
+#include "experiment/setup.hpp"
+#include "experiment/simulate.hpp"
+#include "io/export/exporters.hpp"
+#include "io/export/step_trace.hpp"
+#include "io/file/file.hpp"
+#include "io/import/schedule.hpp"
+#include "sim/base/diagnostic.hpp"
+
+namespace stretto::app {
+
+namespace {
+
+// The schedule held against its experiment.
+struct Fitted {
+  experiment::Spec spec;
+  experiment::Setup setup;
+  plan::Schedule schedule;
+};
+
+Fitted fit(const ExportOptions& options, const std::string& text) {
+  experiment::Options spec_options;
+  spec_options.shipped = shipped_configs();
+  experiment::Experiment experiment = experiment::load_experiment(options.experiment, options.set, spec_options);
+  print_error(render(experiment.warnings));
+  experiment::Workloads workloads;
+  Fitted fitted{std::move(experiment.points.front().spec), {}, {}};
+  fitted.setup = experiment::make_setup(fitted.spec, workloads);
+  fitted.schedule = io::parse_schedule(text, options.schedule, *fitted.setup.graph,
+                                       {static_cast<std::uint32_t>(fitted.setup.cluster.servers.size()), static_cast<std::uint32_t>(fitted.setup.cluster.workers.size())});
+  return fitted;
+}
+
+std::string trace(const Fitted& f) {
+  experiment::SimulateOptions simulation;
+  simulation.iterations = f.spec.runs.iterations;
+  simulation.warm_up = f.spec.runs.warm_up;
+  simulation.seed = f.spec.runs.seed;
+  experiment::check_size(f.setup, f.schedule.plan.layout);
+  const experiment::StepRecords step = experiment::record_step(f.setup, f.schedule.plan, simulation);
+  if (step.records.empty()) throw UserError("the step cannot be drawn, since it never ends", "`stretto run` says why");
+  return io::write_step_trace(*f.setup.graph, f.setup.cluster, f.schedule.plan.layout, step.compiled, step.records);
+}
+
+}  // namespace
+
+int export_command(const ExportOptions& options) {
+  if (options.to.empty()) {
+    std::vector<std::string> names;
+    for (const io::Exporter& e : io::exporters()) names.emplace_back(e.name);
+    throw UserError("--to is missing", "valid: " + join(names));
+  }
+  const io::Exporter& exporter = io::find_exporter(options.to);
+  if (exporter.write == nullptr && options.experiment.empty())
+    throw UserError(fmt::format("--to {} needs --experiment", options.to), "the step is simulated for it");
+  const std::string text = io::read_schedule_text(options.schedule);
+  io::Exported exported;
+  if (options.experiment.empty()) {
+    const io::ScheduleAlone alone = io::parse_schedule_alone(text, options.schedule);
+    exported = exporter.write(alone.schedule, alone.parameters);
+  } else {
+    const Fitted fitted = fit(options, text);
+    if (exporter.write != nullptr)
+      exported = exporter.write(fitted.schedule, *fitted.setup.graph);
+    else
+      exported.text = trace(fitted);
+  }
+  if (options.out.empty())
+    print(exported.text);
+  else
+    file::write_atomic(options.out, exported.text);
+  for (const std::string& lost : exported.lost)
+    print_error(fmt::format("{} leaves out {}\n", options.to, escape_control(lost)));
+  return 0;
+}
+
+}  // namespace stretto::app

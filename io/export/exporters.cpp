@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/export/exporters.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "io/export/byteps.hpp"
+#include "io/export/bytescheduler.hpp"
+#include "io/export/dpro.hpp"
+#include "io/export/slices_csv.hpp"
+#include "io/export/tictac.hpp"
+#include "sim/base/diagnostic.hpp"
+
+namespace stretto::io {
+
+namespace {
+
+Exported order(const plan::Schedule& schedule, const graph::Graph& parameters) {
+  Exported result;
+  result.text = write_tictac_order(parameters, schedule.plan.layout, schedule.plan.order);
+  result.lost.emplace_back("the servers of the variables");
+  if (schedule.plan.order.push.discipline != plan::Discipline::Free)
+    result.lost.emplace_back("the order of the pushes");
+  if (schedule.plan.order.pull.discipline != plan::Discipline::Strict)
+    result.lost.emplace_back(
+        fmt::format("the discipline {} of the pulls: an order file is only an order",
+                    plan::kDisciplineNames[static_cast<std::size_t>(schedule.plan.order.pull.discipline)]));
+  return result;
+}
+
+constexpr std::array<Exporter, 6> kExporters{{
+    {"order", "TicTac's order file: name and priority of whole variables", order},
+    {"bytescheduler", "ByteScheduler's environment: partition and credit, in elements", write_bytescheduler},
+    {"byteps", "BytePS's environment: partition, credit, priorities", write_byteps},
+    {"dpro", "dPRO's partition file: variable and largest slice", write_dpro},
+    {"csv", "one row per slice: bytes, server, ranks", write_slices_csv},
+    {"perfetto", "Chrome trace of a predicted step; needs --experiment", nullptr},
+}};
+
+}  // namespace
+
+std::span<const Exporter> exporters() { return kExporters; }
+
+const Exporter& find_exporter(std::string_view name) {
+  const auto at = std::find_if(kExporters.begin(), kExporters.end(), [&](const Exporter& e) { return e.name == name; });
+  if (at != kExporters.end()) return *at;
+  std::vector<std::string> names;
+  for (const Exporter& e : kExporters) names.emplace_back(e.name);
+  throw UserError(fmt::format("there is no export format '{}'", name), name_hint(std::string(name), names));
+}
+
+}  // namespace stretto::io

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedulers/check/job.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace stretto::check {
+
+std::string transfer_name(const Job& job, std::uint32_t t) {
+  const plan::Transfer& transfer = job.layout.transfers[t];
+  const std::size_t p = transfer.parameter.index();
+  const std::string& name = job.graph.parameters[p].name;
+  return job.layout.first[p + 1] - job.layout.first[p] > 1 ? fmt::format("{} slice {}", name, transfer.slice) : name;
+}
+
+bool ranks(plan::Discipline discipline) {
+  return discipline != plan::Discipline::Free && discipline != plan::Discipline::Unordered;
+}
+
+std::vector<std::uint32_t> places(const Job& job, bool push) {
+  const plan::DirectionOrder& order = job.direction(push);
+  std::vector<std::uint32_t> place(job.layout.transfers.size(), plan::kUnranked);
+  if (!ranks(order.discipline)) return place;
+  std::vector<std::uint32_t> by_rank;
+  for (std::uint32_t t = 0; t < place.size(); ++t)
+    if (order.rank[t] != plan::kUnranked && (!push || job.pushed(t))) by_rank.push_back(t);
+  std::sort(by_rank.begin(), by_rank.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return order.rank[a] != order.rank[b] ? order.rank[a] < order.rank[b] : a < b;
+  });
+  std::vector<std::uint32_t> next(job.servers.size(), 0);
+  for (const std::uint32_t t : by_rank) place[t] = next[job.layout.transfers[t].server]++;
+  return place;
+}
+
+}  // namespace stretto::check

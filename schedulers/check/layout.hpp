@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What must hold of a schedule whatever the cluster's speed: it belongs to the workload; every variable stands once;
+// its slices add up to its bytes; servers exist; where the discipline of a direction ranks, no two slices of a queue
+// have one rank (a queue is a server, with credit all servers), else there are no ranks; credits and windows are > 0;
+// alternatives have a place for every slice.
+// Cost: O(slices log slices).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "models/graph/graph.hpp"
+#include "models/plan/stated.hpp"
+#include "schedulers/check/job.hpp"
+
+namespace stretto::check {
+
+// The first violation, in the order above. `sha256`: of the workload's canonical text.
+std::optional<Violation> check_layout(const plan::StatedSchedule& stated, const graph::Graph& graph,
+                                      const std::string& sha256, std::uint32_t servers, std::uint32_t workers);
+
+}  // namespace stretto::check

@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedulers/check/replay.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "schedulers/check/fair.hpp"
+#include "schedulers/check/tasks.hpp"
+#include "sim/base/assert.hpp"
+
+namespace stretto::check {
+
+namespace {
+
+using plan::Discipline;
+using Id = std::uint32_t;
+
+// What is due at a time. Ends come before beginnings.
+struct Due {
+  enum class What : std::uint8_t { WorkEnd, SendEnd, ReceiveEnd, DelayEnd, WireReady, Notice };
+  Time at;
+  bool begins = false;
+  std::uint64_t number = 0;
+  What what = What::WorkEnd;
+  Id task = 0;
+};
+
+struct Waiting {
+  Time since;
+  bool service = false;
+  std::uint64_t number = 0;
+  Due::What end = Due::What::WorkEnd;
+  Id task = 0;
+  Duration time;
+};
+
+struct PoolState {
+  std::uint32_t busy = 0;
+  std::optional<Time> last;  // when something was asked of it
+  bool last_is_service = false;
+  std::vector<Waiting> waiting;
+};
+
+// Messages that wait for their turn: of a channel, or with a credit of all channels of a worker's direction.
+struct Queue {
+  std::vector<Id> waiting;
+  std::uint64_t handed = 0;
+  std::int64_t credit = 0;
+  std::vector<std::uint32_t> known;  // chain_window: arrivals that the sender knows of, by place
+  std::uint32_t ranked = 0;
+};
+
+struct Wire {
+  std::deque<std::pair<Time, Id>> waiting;  // may move from then on
+  std::uint32_t moving = 0;
+};
+
+struct Flow {
+  Id task = 0;
+  double left = 0;  // bytes at `since`
+  double rate = 0;
+  Time since;
+  Time end = Time::never();
+};
+
+class Simulator {
+ public:
+  Simulator(const Job& job, std::uint32_t steps) : job_(job), tasks_(unroll(job, steps)) {
+    pools_.resize(job.pools.size());
+    const std::size_t channels = job.workers.size() * job.servers.size();
+    for (const bool push : {false, true}) {
+      places_[push] = places(job, push);
+      queues_[push].resize(channels);
+      wires_[push].resize(channels);
+      for (std::size_t c = 0; c < channels; ++c) {
+        Queue& queue = queues_[push][c];
+        queue.credit = job.direction(push).credit.count();
+        for (std::uint32_t t = 0; t < places_[push].size(); ++t)
+          if (places_[push][t] != plan::kUnranked && job.layout.transfers[t].server == c % job.servers.size())
+            ++queue.ranked;
+        queue.known.assign(queue.ranked, 0);
+      }
+    }
+    for (const Link& link : job.links) capacity_.push_back(link.rate.bytes_per_ps());
+    end_.assign(tasks_.list.size(), Time::never());
+  }
+
+  Replay run() {
+    for (Id task = 0; task < tasks_.list.size(); ++task)
+      if (tasks_.list[task].waits == 0) ready(task);
+    instant();
+    while (next() != Time::never()) {
+      now_ = next();
+      instant();
+    }
+    Replay result;
+    for (Id id = 0; id < tasks_.list.size(); ++id) {
+      const Task& task = tasks_.list[id];
+      if (task.kind == Task::Kind::Join || task.kind == Task::Kind::Delay || end_[id] == Time::never()) continue;
+      Event& e = result.events.emplace_back();
+      e.what = task.what;
+      e.step = task.step;
+      e.worker = task.worker;
+      e.item = task.item;
+      e.pass = task.pass;
+      e.end = end_[id];
+    }
+    result.finished = std::find(end_.begin(), end_.end(), Time::never()) == end_.end();
+    result.ties = ties_;
+    for (const std::vector<Id>& list : tasks_.ends) {
+      std::vector<Time>& ends = result.ends.emplace_back();
+      for (const Id task : list) ends.push_back(end_[task]);
+    }
+    return result;
+  }
+
+ private:
+  Time next() const {
+    Time first = Time::never();
+    for (const Due& due : due_) first = std::min(first, due.at);
+    for (const Flow& flow : flows_) first = std::min(first, flow.end);
+    return first;
+  }
+
+  void instant() {
+    while (complete_one() || end_flows() || handle_one() || choose()) {
+    }
+    share();
+  }
+
+  void schedule(Time at, bool begins, Due::What what, Id task) { due_.push_back({at, begins, number_++, what, task}); }
+
+  // Tasks.
+  void ready(Id id) {
+    const Task& task = tasks_.list[id];
+    switch (task.kind) {
+      case Task::Kind::Join:
+        done_.push_back(id);
+        break;
+      case Task::Kind::Delay:
+        schedule(now_ + task.time, true, Due::What::DelayEnd, id);
+        break;
+      case Task::Kind::Work:
+        submit(task.pool, {now_, false, id, Due::What::WorkEnd, id, task.time});
+        break;
+      case Task::Kind::Message:
+        ask(id);
+        break;
+    }
+  }
+  void complete(Id id) {
+    end_[id] = now_;
+    for (const Id next : tasks_.list[id].next)
+      if (--tasks_.list[next].waits == 0) ready(next);
+  }
+  bool complete_one() {
+    if (done_.empty()) return false;
+    const Id id = done_.front();
+    done_.pop_front();
+    complete(id);
+    return true;
+  }
+  bool handle_one() {
+    std::size_t best = due_.size();
+    for (std::size_t i = 0; i < due_.size(); ++i) {
+      if (due_[i].at != now_) continue;
+      if (best == due_.size() ||
+          std::tie(due_[i].begins, due_[i].number) < std::tie(due_[best].begins, due_[best].number))
+        best = i;
+    }
+    if (best == due_.size()) return false;
+    const Due due = due_[best];
+    due_.erase(due_.begin() + static_cast<std::ptrdiff_t>(best));
+    const Task& task = tasks_.list[due.task];
+    switch (due.what) {
+      case Due::What::WorkEnd:
+        release(task.pool);
+        complete(due.task);
+        break;
+      case Due::What::SendEnd:
+        release(channel(task).send.pool);
+        enter_wire(due.task);
+        break;
+      case Due::What::ReceiveEnd:
+        release(channel(task).receive.pool);
+        deliver(due.task);
+        break;
+      case Due::What::DelayEnd:
+        complete(due.task);
+        break;
+      case Due::What::WireReady:
+        if (job_.streams == 0)
+          move(due.task);
+        else
+          try_move(task);
+        break;
+      case Due::What::Notice:
+        notice(due.task);
+        break;
+    }
+    return true;
+  }
+
+  // Pools.
+  void submit(std::uint32_t p, const Waiting& job) {
+    PoolState& pool = pools_[p];
+    if (job_.pools[p].units > 0 && (job.service || pool.last_is_service) && pool.last && now_ <= *pool.last + kSlack)
+      ++ties_;
+    pool.last = now_;
+    pool.last_is_service = job.service;
+    pool.waiting.push_back(job);
+    choosing_pools_.push_back(p);
+  }
+  void release(std::uint32_t pool) {
+    --pools_[pool].busy;
+    choosing_pools_.push_back(pool);
+  }
+  void serve(const Service& service, Id id, Due::What end) {
+    submit(service.pool, {now_, true, number_++, end, id, service.of(bytes(tasks_.list[id]))});
+  }
+  void start_jobs(std::uint32_t p) {
+    PoolState& pool = pools_[p];
+    while (!pool.waiting.empty() && (job_.pools[p].units == 0 || pool.busy < job_.pools[p].units)) {
+      const auto first =
+          std::min_element(pool.waiting.begin(), pool.waiting.end(), [](const Waiting& a, const Waiting& b) {
+            return std::tie(a.since, a.service, a.number) < std::tie(b.since, b.service, b.number);
+          });
+      const Waiting job = *first;
+      pool.waiting.erase(first);
+      ++pool.busy;
+      schedule(now_ + job.time, false, job.end, job.task);
+    }
+  }
+
+  bool choose() {
+    if (choosing_queues_.empty() && choosing_pools_.empty()) return false;
+    const auto queues = std::exchange(choosing_queues_, {});
+    for (const auto& [push, queue] : queues) hand_over_from(push, queue);
+    const auto pools = std::exchange(choosing_pools_, {});
+    for (const std::uint32_t p : pools) start_jobs(p);
+    return true;
+  }
+
+  // Turns.
+  std::size_t channel_number(const Task& task) const {
+    return task.worker * job_.servers.size() + job_.layout.transfers[task.item].server;
+  }
+  const Channel& channel(const Task& task) const { return job_.channel(task.push(), task.worker, task.item); }
+  Bytes bytes(const Task& task) const { return job_.layout.transfers[task.item].bytes; }
+  // Credits are shared by a worker's channels: the first one keeps it.
+  std::size_t queue_number(const Task& task) const {
+    return credited(task.push()) ? task.worker * job_.servers.size() : channel_number(task);
+  }
+  bool credited(bool push) const { return plan::has_credit(job_.direction(push).discipline); }
+  // Of a ranked message; least first.
+  std::pair<std::uint64_t, Id> key(Id id) const {
+    const Task& task = tasks_.list[id];
+    const Discipline discipline = job_.direction(task.push()).discipline;
+    const std::uint32_t rank = discipline == Discipline::Strict || discipline == Discipline::ChainWindow
+                                   ? places_[task.push()][task.item]
+                                   : job_.direction(task.push()).rank[task.item];
+    return {(std::uint64_t{task.step} << 32) + rank, id};
+  }
+  void ask(Id id) {
+    const Task& task = tasks_.list[id];
+    const plan::DirectionOrder& order = job_.direction(task.push());
+    if (order.discipline == Discipline::Free || order.rank[task.item] == plan::kUnranked) {
+      hand_over(id);
+      return;
+    }
+    queues_[task.push()][queue_number(task)].waiting.push_back(id);
+    choosing_queues_.emplace_back(task.push(), queue_number(task));
+  }
+  bool may_go(const Queue& queue, Id id) const {
+    const Task& task = tasks_.list[id];
+    const plan::DirectionOrder& order = job_.direction(task.push());
+    if (order.discipline == Discipline::Priority) return true;
+    if (order.discipline == Discipline::Credit) return queue.credit > 0;
+    if (order.discipline == Discipline::CreditSkip) return bytes(task).count() <= queue.credit;
+    const std::uint32_t place = places_[task.push()][task.item];
+    if (queue.handed != std::uint64_t{task.step} * queue.ranked + place) return false;
+    return order.discipline == Discipline::Strict || place < order.window ||
+           queue.known[place - order.window] > task.step;
+  }
+  // The first that may go; but for credit_skip no other if the first of all may not.
+  void hand_over_from(bool push, std::size_t number) {
+    Queue& queue = queues_[push][number];
+    const bool skips = job_.direction(push).discipline == Discipline::CreditSkip;
+    for (;;) {
+      auto first = queue.waiting.end();
+      for (auto at = queue.waiting.begin(); at != queue.waiting.end(); ++at)
+        if ((!skips || may_go(queue, *at)) && (first == queue.waiting.end() || key(*at) < key(*first))) first = at;
+      if (first == queue.waiting.end() || !may_go(queue, *first)) return;
+      const Id id = *first;
+      queue.waiting.erase(first);
+      ++queue.handed;
+      if (credited(push)) queue.credit -= bytes(tasks_.list[id]).count();
+      hand_over(id);
+    }
+  }
+  void notice(Id id) {
+    const Task& task = tasks_.list[id];
+    Queue& queue = queues_[task.push()][queue_number(task)];
+    if (credited(task.push()))
+      queue.credit += bytes(task).count();
+    else
+      ++queue.known[places_[task.push()][task.item]];
+    choosing_queues_.emplace_back(task.push(), queue_number(task));
+  }
+
+  // Stages of a message.
+  void hand_over(Id id) {
+    const Service& send = channel(tasks_.list[id]).send;
+    if (send.none())
+      enter_wire(id);
+    else
+      serve(send, id, Due::What::SendEnd);
+  }
+  void enter_wire(Id id) {
+    const Task& task = tasks_.list[id];
+    const Duration latency = channel(task).latency;
+    if (job_.streams == 0 && latency == Duration()) {
+      move(id);
+      return;
+    }
+    if (job_.streams > 0) wires_[task.push()][channel_number(task)].waiting.emplace_back(now_ + latency, id);
+    if (latency > Duration())
+      schedule(now_ + latency, true, Due::What::WireReady, id);
+    else
+      try_move(task);
+  }
+  void try_move(const Task& task) {
+    Wire& wire = wires_[task.push()][channel_number(task)];
+    while (wire.moving < job_.streams && !wire.waiting.empty() && wire.waiting.front().first <= now_) {
+      const Id id = wire.waiting.front().second;
+      wire.waiting.pop_front();
+      ++wire.moving;
+      move(id);
+    }
+  }
+  void move(Id id) {
+    flows_.push_back({id, static_cast<double>(bytes(tasks_.list[id]).count()), 0, now_, Time::never()});
+    changed_ = true;
+    if (channel(tasks_.list[id]).links.empty() && job_.rate_cap.is_unlimited()) flows_.back().end = now_;
+  }
+  bool end_flows() {
+    std::vector<Id> ended;
+    for (std::size_t f = 0; f < flows_.size();) {
+      if (flows_[f].end > now_) {
+        ++f;
+        continue;
+      }
+      ended.push_back(flows_[f].task);
+      flows_.erase(flows_.begin() + static_cast<std::ptrdiff_t>(f));
+    }
+    std::sort(ended.begin(), ended.end());
+    for (const Id id : ended) arrived(id);
+    changed_ = changed_ || !ended.empty();
+    return !ended.empty();
+  }
+  void arrived(Id id) {
+    const Task& task = tasks_.list[id];
+    if (job_.streams > 0) {
+      --wires_[task.push()][channel_number(task)].moving;
+      try_move(task);
+    }
+    const Service& receive = channel(task).receive;
+    if (receive.none())
+      deliver(id);
+    else
+      serve(receive, id, Due::What::ReceiveEnd);
+  }
+  void deliver(Id id) {
+    const Task& task = tasks_.list[id];
+    complete(id);
+    const plan::DirectionOrder& order = job_.direction(task.push());
+    const bool told = credited(task.push()) || order.discipline == Discipline::ChainWindow;
+    if (told && order.rank[task.item] != plan::kUnranked)
+      schedule(now_ + channel(task).latency, true, Due::What::Notice, id);
+  }
+
+  void share() {
+    if (!changed_) return;
+    changed_ = false;
+    std::vector<FairFlow> fair;
+    for (const Flow& flow : flows_)
+      fair.push_back({&channel(tasks_.list[flow.task]).links, job_.rate_cap.bytes_per_ps(), 0});
+    share_fairly(capacity_, fair);
+    for (std::size_t f = 0; f < flows_.size(); ++f) {
+      Flow& flow = flows_[f];
+      if (std::abs(fair[f].rate - flow.rate) <= 1e-13 * flow.rate) continue;
+      flow.left = std::max(0.0, flow.left - flow.rate * static_cast<double>((now_ - flow.since).ps()));
+      flow.rate = fair[f].rate;
+      flow.since = now_;
+      const double time = flow.left / flow.rate;
+      STRETTO_ASSERT(time < 9e18, "{} bytes at {} bytes/ps", flow.left, flow.rate);
+      flow.end = now_ + Duration::ps(std::llround(time));
+    }
+  }
+
+  const Job& job_;
+  Tasks tasks_;
+  Time now_;
+  std::uint64_t number_ = 0;
+  std::uint64_t ties_ = 0;
+  std::vector<Due> due_;
+  std::deque<Id> done_;  // joins that are complete
+  std::vector<Time> end_;
+  std::vector<PoolState> pools_;
+  std::vector<std::uint32_t> places_[2];
+  std::vector<Queue> queues_[2];
+  std::vector<Wire> wires_[2];
+  std::vector<std::uint32_t> choosing_pools_;
+  std::vector<std::pair<bool, std::size_t>> choosing_queues_;
+  std::vector<double> capacity_;
+  std::vector<Flow> flows_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+std::string why_no_replay(const Job& job) {
+  if (job.pace == Pace::Backup) return "with backup workers the steps of a worker depend on who is late";
+  if (!job.fluid) return "links that store and forward are not replayed";
+  for (const bool push : {false, true}) {
+    const Discipline discipline = job.direction(push).discipline;
+    if (push && !job.training) continue;
+    if (discipline == Discipline::Unordered) return "the order is drawn anew in each step";
+    if (discipline == Discipline::Window) return "what a window lets go together goes in an order that is drawn";
+  }
+  return "";
+}
+
+Replay replay(const Job& job, std::uint32_t steps) { return Simulator(job, steps).run(); }
+
+}  // namespace stretto::check

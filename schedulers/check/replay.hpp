@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The times of a job's steps by another route: the steps unrolled into one task graph (tasks.hpp), run by a simulator
+// that is written to be read. It looks through plain lists for what happens next, shares all links anew at every change
+// (fair.hpp), and has no code in common with sim/ and models/training.
+//
+// Times are whole picoseconds, bytes under way doubles. Within an instant: what ends, then what begins after a latency,
+// then the choices (next message of a queue, next job of a pool), as often as they cause each other. At one instant
+// jobs of a pool go computes first, by their number, then services in the order of asking; messages that arrive at one
+// time arrive in the order of their numbers.
+// Against the engine: equal up to the rounding of a picosecond per message. Where services are asked for in the same
+// picosecond the engine may serve them in another order, which limited threads can tell: `ties` counts these cases.
+// Cost: O(events x (things under way + links)).
+// Validated against the engine (tests/property/verify_test.cpp) and closed forms (tests/unit/check_test.cpp).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "schedulers/check/job.hpp"
+#include "schedulers/check/timeline.hpp"
+
+namespace stretto::check {
+
+struct Replay {
+  bool finished = false;                // false: nothing can happen any more, and steps are missing
+  std::vector<std::vector<Time>> ends;  // of the steps: see Tasks::ends
+  std::vector<Event> events;            // what happened, with its end only
+  std::uint64_t ties = 0;               // services that a limited pool was asked for within kSlack of another job
+};
+
+// Why a job cannot be replayed, or nothing.
+std::string why_no_replay(const Job& job);
+
+// The first `steps` steps from time 0.
+Replay replay(const Job& job, std::uint32_t steps);
+
+}  // namespace stretto::check

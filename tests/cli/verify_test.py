@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`stretto verify`, `explain` and `export` from outside: sound schedules, corrupted ones, what is refused."""
+import copy
+import json
+import unittest
+
+import program
+import tap  # noqa: E402 (program.py extends the path)
+
+ONE = '''stretto: 1
+name: one
+workload: {model: vgg_16}
+cluster: {workers: {count: 2}, servers: {count: 2}, network: {comm_compute_ratio: 1, latency: 20 us}}
+training: {barrier: false}
+policies: [fifo]
+search: {partition: [16 MiB], credit: [32 MiB], methods: [local]}
+'''
+BARRIER = ('--set', 'training.barrier=true')
+
+
+class Verify(program.ProgramTest):
+    def search(self, *words, budget=60):
+        self.write('one.yaml', ONE)
+        self.good('search', 'one.yaml', '--budget', str(budget), '-o', 'best.json', *words)
+        return json.loads((self.folder / 'best.json').read_text(encoding='utf-8'))
+
+    def violated(self, schedule, *words):
+        """The rule that a changed schedule violates."""
+        self.write('changed.json', json.dumps(schedule))
+        done = self.start('verify', 'changed.json', '--experiment', 'one.yaml', '--format', 'json', *words)
+        self.assertEqual((done.returncode, done.stderr), (1, ''), done.stdout)
+        result = json.loads(done.stdout)
+        self.assertFalse(result['verified'])
+        self.assertEqual(result['parts'][-1]['status'], 'violated')
+        return result['violation']['rule']
+
+    def test_found_schedules_are_verified(self):
+        for words in ((), BARRIER, ('--set', 'workload.mode=inference')):
+            with self.subTest(words):
+                schedule = self.search(*words)
+                result = json.loads(
+                    self.good('verify', 'best.json', '--experiment', 'one.yaml', '--format', 'json', *words))
+                self.assertTrue(result['verified'])
+                self.assertIsNone(result['violation'])
+                self.assertEqual([p['status'] for p in result['parts']], ['passed'] * 5, result)
+                self.assertEqual([p['part'] for p in result['parts']],
+                                 ['schedule', 'timeline', 'replay', 'bound', 'prediction'])
+                predicted = schedule['prediction']['mean_s']
+                self.assertAlmostEqual(result['replay_s'] / predicted, 1, delta=1e-6)
+                self.assertLessEqual(result['lower_bound_s'], predicted * (1 + 1e-9))
+        text = self.good('verify', 'best.json', '--experiment', 'one.yaml', '--set', 'workload.mode=inference')
+        self.assertTrue(text.endswith('\nVerified.\n'))
+
+    def test_corrupted_schedules_are_named(self):
+        sound = self.search(*BARRIER)
+
+        def changed(change):
+            schedule = copy.deepcopy(sound)
+            change(schedule)
+            return schedule
+
+        def drop_slice(s):
+            next(p for p in s['parameters'] if len(p['slices']) > 1)['slices'].pop()
+
+        def same_rank(s):
+            slices = [x for p in s['parameters'] for x in p['slices'] if x['server'] == 0]
+            slices[0]['pull'] = slices[1]['pull']
+
+        def far_server(s):
+            s['parameters'][0]['slices'][0]['server'] = 5
+
+        def other_hash(s):
+            s['workload']['sha256'] = 'f' * 64
+
+        def twice(s):
+            s['parameters'].append(s['parameters'][0])
+
+        def optimist(s):
+            for key in ('mean_s', 'ci95_low_s', 'ci95_high_s'):
+                s['prediction'][key] *= 0.999
+            s['prediction'].pop('lower_bound_s', None)
+
+        def below_bound(s):
+            s['prediction']['lower_bound_s'] = s['prediction']['mean_s'] * 1.1
+
+        for change, rule in ((drop_slice, 'slices add up'), (same_rank, 'ranks'), (far_server, 'servers'),
+                             (other_hash, 'workload'), (twice, 'each transfer once'), (optimist, 'prediction'),
+                             (below_bound, 'prediction')):
+            with self.subTest(change.__name__):
+                self.assertEqual(self.violated(changed(change), *BARRIER), rule)
+        # Another experiment: the schedule is sound, its prediction is not.
+        self.assertEqual(self.violated(sound, *BARRIER, '--set', 'cluster.network.latency=40 us'), 'prediction')
+        self.assertEqual(self.violated(sound, *BARRIER, '--set', 'cluster.servers.count=3'), 'servers')
+
+    def test_what_is_not_covered_is_said(self):
+        self.search(*BARRIER)
+        for setting, part, word in (('training={synchronization: backup, backups: 1}', 'replay', 'backup'),
+                                    ('cluster.network.model=fifo', 'replay', 'store'),
+                                    ('noise.compute_cv=5 %', 'prediction', 'drawn')):
+            with self.subTest(setting):
+                done = self.start('verify', 'best.json', '--experiment', 'one.yaml', '--format', 'json', *BARRIER,
+                                  '--set', setting)
+                parts = {p['part']: p for p in json.loads(done.stdout)['parts']}
+                self.assertEqual(parts[part]['status'], 'not covered', done.stdout)
+                self.assertIn(word, parts[part]['text'])
+
+    def test_explain(self):
+        self.search()
+        words = ('explain', 'best.json', '--experiment', 'one.yaml')
+        result = json.loads(self.good(*words, '--moves', '3', '--format', 'json'))
+        self.assertEqual(list(result), [
+            'workload', 'policy', 'step_s', 'lower_bound_s', 'lower_bound_name', 'lower_bound_reason',
+            'lower_bound_any_layout_s', 'ranked', 'moved', 'moves', 'changes', 'sentences'])
+        self.assertLessEqual(len(result['moves']), 6)
+        self.assertGreater(len(result['changes']), 1)
+        for change in result['changes']:
+            if change['gain'] is not None:
+                self.assertAlmostEqual(change['step_s'], result['step_s'] * (1 + change['gain']), delta=1e-9)
+        text = self.good(*words)
+        self.assertIn('is left', text)
+        self.assertIn('what the schedule changes', text)
+
+    def test_export(self):
+        schedule = self.search(budget=400)
+        slices = sum(len(p['slices']) for p in schedule['parameters'])
+        for name, word in (('byteps', 'BYTEPS_PARTITION_BYTES='), ('bytescheduler', 'BYTESCHEDULER_CREDIT='),
+                           ('dpro', 'node35/Linear '), ('csv', 'pull_rank')):
+            with self.subTest(name):
+                done = self.start('export', 'best.json', '--to', name)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn(word, done.stdout)
+                self.assertIn(f'{name} leaves out ', done.stderr)
+                if name == 'csv':
+                    self.assertEqual(len(done.stdout.splitlines()), slices + 1)
+        trace = ('--to', 'perfetto', '--experiment', 'one.yaml', '-o', 't.json')
+        self.assertEqual(self.good('export', 'best.json', *trace), '')
+        self.assertTrue(json.loads((self.folder / 't.json').read_text(encoding='utf-8')))
+
+    def test_refusals(self):
+        self.search(*BARRIER)
+        self.write('no.json', '{"format": "stretto-schedule", "version": 99}')
+        self.write('vary.yaml', ONE + 'vary: {cluster.workers.count: [1, 2]}\n')
+        for words, message in (
+                (('verify', 'best.json'), '--experiment is missing'),
+                (('verify', 'no.json', '--experiment', 'one.yaml'), 'newer'),
+                (('verify', 'best.json', '--experiment', 'vary.yaml'), 'varies over 2 points'),
+                (('verify', 'best.json', '--experiment', 'one.yaml', '--format', 'xml'), "unknown format 'xml'"),
+                (('explain', 'best.json'), '--experiment is missing'),
+                (('explain', 'best.json', '--experiment', 'vary.yaml'), 'varies over 2 points'),
+                (('explain', 'best.json', '--experiment', 'one.yaml', '--moves', 'few'), 'no number'),
+                (('explain', 'best.json', '--experiment', 'one.yaml', '--set', 'cluster.servers.count=3'),
+                 'cluster.servers.count'),
+                (('export', 'best.json'), '--to is missing'),
+                (('export', 'best.json', '--to', 'bytep'), "did you mean 'byteps'"),
+                (('export', 'best.json', '--to', 'perfetto'), 'needs --experiment'),
+                (('export', 'best.json', '--to', 'order'), 'is cut into')):
+            with self.subTest(words):
+                self.assertIn(message, self.refused(*words))
+
+
+if __name__ == '__main__':
+    tap.main()
