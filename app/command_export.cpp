@@ -33,7 +33,8 @@ Fitted fit(const ExportOptions& options, const std::string& text) {
   Fitted fitted{std::move(experiment.points.front().spec), {}, {}};
   fitted.setup = experiment::make_setup(fitted.spec, workloads);
   fitted.schedule = io::parse_schedule(text, options.schedule, *fitted.setup.graph,
-                                       {static_cast<std::uint32_t>(fitted.setup.cluster.servers.size()), static_cast<std::uint32_t>(fitted.setup.cluster.workers.size())});
+                                       {static_cast<std::uint32_t>(fitted.setup.cluster.servers.size()),
+                                        static_cast<std::uint32_t>(fitted.setup.cluster.workers.size())});
   return fitted;
 }
 
@@ -45,7 +46,12 @@ std::string trace(const Fitted& f) {
   experiment::check_size(f.setup, f.schedule.plan.layout);
   const experiment::StepRecords step = experiment::record_step(f.setup, f.schedule.plan, simulation);
   if (step.records.empty()) throw UserError("the step cannot be drawn, since it never ends", "`stretto run` says why");
-  return io::write_step_trace(*f.setup.graph, f.setup.cluster, f.schedule.plan.layout, step.compiled, step.records);
+  const plan::Layout& layout = f.schedule.plan.layout;
+  std::vector<io::Span> spans = io::step_spans(*f.setup.graph, f.setup.cluster, layout, step.compiled, step.records);
+  const std::vector<io::Span> servers =
+      io::server_spans(*f.setup.graph, f.setup.cluster, layout, step.compiled, step.records);
+  spans.insert(spans.end(), servers.begin(), servers.end());
+  return io::write_chrome_trace(spans);
 }
 
 }  // namespace
