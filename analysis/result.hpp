@@ -52,7 +52,8 @@ enum class ResourceKind : std::uint8_t {
   ServerNicUp,
   ServerNicDown,
   ServerThreads,
-  WorkerThreads
+  WorkerThreads,
+  CopyEngine
 };
 
 // Mean busy fraction of one resource over the measured steps. Resources are listed in host order within a kind: the

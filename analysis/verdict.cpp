@@ -25,9 +25,9 @@ constexpr std::size_t kChangesListed = 2;
 constexpr double kStraggle = 0.1;  // waiting for the last worker is worth a sentence from here on
 constexpr double kDrift = 0.05;    // trend of a run that has not settled
 
-constexpr std::array kKinds{ResourceKind::Device,       ResourceKind::WorkerNicUp,   ResourceKind::WorkerNicDown,
-                            ResourceKind::ServerNicUp,  ResourceKind::ServerNicDown, ResourceKind::ServerThreads,
-                            ResourceKind::WorkerThreads};
+constexpr std::array kKinds{ResourceKind::Device,        ResourceKind::WorkerNicUp,   ResourceKind::WorkerNicDown,
+                            ResourceKind::ServerNicUp,   ResourceKind::ServerNicDown, ResourceKind::ServerThreads,
+                            ResourceKind::WorkerThreads, ResourceKind::CopyEngine};
 
 bool is_server(ResourceKind kind) {
   return kind == ResourceKind::ServerNicUp || kind == ResourceKind::ServerNicDown ||
@@ -50,6 +50,8 @@ const char* plural(ResourceKind kind) {
       return "servers' threads are busy";
     case ResourceKind::WorkerThreads:
       return "workers' threads are busy";
+    case ResourceKind::CopyEngine:
+      return "copy engines are busy";
   }
   return "resources are full";
 }
@@ -170,7 +172,7 @@ std::string full_sentence(const PolicyResult& result, const ResourceUse& busiest
                        low == high ? low : low + " to " + high);
   }
   const bool busy = busiest.kind == ResourceKind::Device || busiest.kind == ResourceKind::ServerThreads ||
-                    busiest.kind == ResourceKind::WorkerThreads;
+                    busiest.kind == ResourceKind::WorkerThreads || busiest.kind == ResourceKind::CopyEngine;
   std::string text = fmt::format("{} {} {} of the step", escape_control(busiest.name), busy ? "is busy" : "is full",
                                  whole_percent(busiest.utilisation));
   if (group.size() > 1)

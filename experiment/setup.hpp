@@ -37,6 +37,11 @@ struct Setup {
   placement::Options placement_options;
   plan::Layout layout;
   std::vector<std::string> assumptions;  // of the transforms of the workload, for the answer
+
+  // Devices take ready ops in random order, so that replications differ under any plan.
+  bool random_ops() const;
+  // Replications differ under any plan.
+  bool drawn() const { return variation.drawn() || random_ops(); }
 };
 
 // Reads and transforms the workload, resolves comm_compute_ratio, places. Throws UserError with places.

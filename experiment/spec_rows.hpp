@@ -22,6 +22,7 @@ inline constexpr double kMaxRatio = 1e6;
 // Rows of the sections, in the order of the reference.
 void add_workload_fields(Rows& rows);
 void add_cluster_fields(Rows& rows);
+void add_device_fields(Rows& rows);
 void add_server_host_fields(Rows& rows);
 void add_loopback_field(Rows& rows);
 void add_placement_field(Rows& rows);
@@ -29,6 +30,11 @@ void add_training_fields(Rows& rows);
 void add_policies_field(Rows& rows);
 void add_noise_fields(Rows& rows);
 void add_search_fields(Rows& rows);
+
+// Rules between fields of the device.
+void check_device(config::Reader& reader, const config::Node& root, const DeviceSpec& device);
+
+cluster::Device make_device(const DeviceSpec& device);
 
 // Rules between fields of the sharing modes.
 void check_modes(config::Reader& reader, const config::Node& root, const Spec& s);

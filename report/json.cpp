@@ -36,12 +36,15 @@ const char* kind_key(ResourceKind kind) {
       return "server_threads";
     case ResourceKind::WorkerThreads:
       return "worker_threads";
+    case ResourceKind::CopyEngine:
+      return "copy_engine";
   }
   return "other";
 }
 
 bool is_link(ResourceKind kind) {
-  return kind != ResourceKind::Device && kind != ResourceKind::ServerThreads && kind != ResourceKind::WorkerThreads;
+  return kind != ResourceKind::Device && kind != ResourceKind::ServerThreads && kind != ResourceKind::WorkerThreads &&
+         kind != ResourceKind::CopyEngine;
 }
 
 const char* kind_key(ChangeKind kind) {

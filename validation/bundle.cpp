@@ -48,6 +48,7 @@ void check(const experiment::Setup& setup) {
   if (workers[0].nic.up != workers[0].nic.down || servers[0].nic.up != servers[0].nic.down)
     refuse("NICs whose two directions have different rates");
   if (workers[0].device.cores != 1) refuse("a device with several cores");
+  if (workers[0].device.copies_in() || workers[0].device.copies_out()) refuse("copies to and from a device");
   if (!setup.variation.none()) refuse("noise");
   if (setup.training.input_time > Duration()) refuse("an input pipeline");
   if (!findings.empty()) throw UserError(findings);

@@ -45,9 +45,15 @@ void Compiler::add_worker(std::uint32_t w) {
   step.worker = w;
   step.start = step.begun = add(Role::Start, w, 0, builder_.add_join());
   start_.push_back(step.start);
-  if (cluster_.step_overhead > Duration()) {
-    step.begun = add(Role::Overhead, w, 0, builder_.add_delay(cluster_.step_overhead));
+  if (w < options_.late.size() && options_.late[w] > Duration()) {
+    const auto pool = builder_.add_pool({cluster_.workers[w].name + " late start", 0, program::PoolRule::Fifo});
+    step.begun = add(Role::Late, w, 0, builder_.add_compute(pool, options_.late[w]));
     builder_.add_edge(step.start, step.begun);
+  }
+  if (cluster_.step_overhead > Duration()) {
+    const ActivityId overhead = add(Role::Overhead, w, 0, builder_.add_delay(cluster_.step_overhead));
+    builder_.add_edge(step.begun, overhead);
+    step.begun = overhead;
   }
   add_passes(step);
   end_step(step);
@@ -97,9 +103,19 @@ void Compiler::add_passes(Step& step) {
   if (has_input) add_input(step, 0, begins, inputs);
   const std::size_t first_pull = out_.pull.size();
   add_pulls(w, step.begun);
+  // What ops wait for: pulled slices, on the device.
+  std::vector<ActivityId> arrived(out_.pull.begin() + static_cast<std::ptrdiff_t>(first_pull), out_.pull.end());
+  const cluster::Device& device = cluster_.workers[w].device;
+  if (device.copies_in())
+    for (std::uint32_t t = 0; t < out_.transfers; ++t) {
+      const Duration time = device.copy_launch + transfer_duration(layout_.transfers[t].bytes, device.copy_in);
+      const ActivityId copy = add(Role::CopyIn, w, t, builder_.add_compute(out_.copy_in[w], time));
+      builder_.add_edge(arrived[t], copy);
+      arrived[t] = copy;
+    }
   std::vector<bool> unread(out_.transfers, true);
   std::vector<bool> is_sink(graph_.ops.size(), true);
-  const double speed = cluster_.workers[w].device.speed;
+  const double speed = device.speed;
   ActivityId begun = step.begun;
   std::vector<ActivityId>& op = step.gradients;
   op.resize(graph_.ops.size());
@@ -117,7 +133,7 @@ void Compiler::add_passes(Step& step) {
       }
       for (const graph::ParameterId p : source.reads)
         for (std::uint32_t t = layout_.first[p.index()]; t < layout_.first[p.index() + 1] && pass == 0; ++t) {
-          builder_.add_edge(out_.pull[first_pull + t], op[o]);
+          builder_.add_edge(arrived[t], op[o]);
           unread[t] = false;
         }
       if (!source.inputs.empty()) continue;
@@ -138,13 +154,13 @@ void Compiler::add_passes(Step& step) {
     if (options_.passes > 1) builder_.add_edge(inputs.back(), inputs.front(), 1);
   }
   for (std::uint32_t t = 0; t < out_.transfers; ++t)
-    if (unread[t]) builder_.add_edge(out_.pull[first_pull + t], step.ops_done);
+    if (unread[t]) builder_.add_edge(arrived[t], step.ops_done);
 }
 
 std::uint64_t most_activities(const graph::Graph& graph, const cluster::Cluster& cluster, const plan::Layout& layout,
                               const Options& options) {
   const std::uint64_t transfers = layout.transfers.size();
-  const std::uint64_t per_worker = options.passes * (graph.ops.size() + 2) + 4 * transfers + cluster.servers.size() + 5;
+  const std::uint64_t per_worker = options.passes * (graph.ops.size() + 2) + 6 * transfers + cluster.servers.size() + 6;
   return cluster.workers.size() * per_worker + 2 * transfers + 2;
 }
 

@@ -46,6 +46,8 @@ class Compiler {
     return options_.synchronization != Synchronization::Async && options_.synchronization != Synchronization::Ssp;
   }
 
+  void rank_ops();
+  void add_copy_engines();
   void add_resources();
   void add_channels();
 

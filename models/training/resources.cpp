@@ -2,9 +2,11 @@
 // Pools, links and channels of a cluster.
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <optional>
 #include <string>
 
+#include "models/graph/order.hpp"
 #include "models/training/compiler.hpp"
 #include "sim/base/assert.hpp"
 
@@ -17,9 +19,45 @@ channel::Service service(const cluster::ServiceCost& cost, program::PoolId pool)
   return {pool.index(), cost.per_message, cost.per_byte_ps};
 }
 
+program::PoolRule pool_rule(cluster::OpOrder order) {
+  switch (order) {
+    case cluster::OpOrder::Fifo:
+      return program::PoolRule::Fifo;
+    case cluster::OpOrder::Priority:
+      return program::PoolRule::Priority;
+    case cluster::OpOrder::Random:
+      return program::PoolRule::Random;
+  }
+  return program::PoolRule::Fifo;
+}
+
 }  // namespace
 
+// Ops by the longest path from their start to the end of the step, longest first; ties by op.
+void Compiler::rank_ops() {
+  if (std::none_of(cluster_.workers.begin(), cluster_.workers.end(),
+                   [](const cluster::Worker& w) { return w.device.order == cluster::OpOrder::Priority; }))
+    return;
+  const std::vector<Duration> path = graph::paths_to_end(graph_);
+  std::vector<std::uint32_t> by_path(path.size());
+  std::iota(by_path.begin(), by_path.end(), 0U);
+  std::stable_sort(by_path.begin(), by_path.end(), [&](std::uint32_t a, std::uint32_t b) { return path[a] > path[b]; });
+  out_.op_rank.resize(path.size());
+  for (std::uint32_t place = 0; place < by_path.size(); ++place) out_.op_rank[by_path[place]] = place;
+}
+
+void Compiler::add_copy_engines() {
+  const auto some = [&](auto has) { return std::any_of(cluster_.workers.begin(), cluster_.workers.end(), has); };
+  if (some([](const cluster::Worker& w) { return w.device.copies_in(); }))
+    for (const auto& worker : cluster_.workers)
+      out_.copy_in.push_back(builder_.add_pool({worker.name + " copies in", 1, program::PoolRule::Fifo}));
+  if (training_ && some([](const cluster::Worker& w) { return w.device.copies_out(); }))
+    for (const auto& worker : cluster_.workers)
+      out_.copy_out.push_back(builder_.add_pool({worker.name + " copies out", 1, program::PoolRule::Fifo}));
+}
+
 void Compiler::add_resources() {
+  rank_ops();
   auto& wires = builder_.wires();
   const double efficiency = cluster_.network.efficiency;
   const auto add_nic = [&](const std::string& name, const cluster::Nic& nic) {
@@ -29,7 +67,8 @@ void Compiler::add_resources() {
     return links;
   };
   for (const auto& worker : cluster_.workers) {
-    out_.device.push_back(builder_.add_pool({worker.name + " device", worker.device.cores, program::PoolRule::Fifo}));
+    out_.device.push_back(
+        builder_.add_pool({worker.name + " device", worker.device.cores, pool_rule(worker.device.order)}));
     out_.worker_threads.push_back(
         builder_.add_pool({worker.name + " threads", worker.threads, program::PoolRule::Fifo}));
     out_.worker_links.push_back(add_nic(worker.name, worker.nic));
@@ -53,6 +92,7 @@ void Compiler::add_resources() {
 }
 
 void Compiler::add_channels() {
+  add_copy_engines();
   auto& wires = builder_.wires();
   std::vector<std::optional<network::LinkId>> loopback(out_.workers);
   const auto route = [&](std::uint32_t w, std::uint32_t s, network::LinkId from, network::LinkId to) {
