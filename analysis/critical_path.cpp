@@ -175,6 +175,10 @@ class Walker {
     const Duration none;
     switch (a.kind) {
       case Kind::Compute: {
+        if (compiled_.labels[r.activity].role == training::Role::Late) {
+          cut(r.ready, r.end, none, PathKind::Slowed, PathKind::Slowed, begin, parts);
+          return;
+        }
         const bool device = is_device_[a.where];
         cut(r.ready, r.begin, none, PathKind::DeviceBusy, device ? PathKind::DeviceBusy : PathKind::ServiceQueue, begin,
             parts);

@@ -6,7 +6,8 @@
 // instant: the least id, its own instance before last) is the link before it. An instance that backup workers skip
 // takes no time and is walked through. The time of each link, from becoming ready to its end, is split into kinds:
 //   op        device_busy (ready .. begin), compute (its nominal time), slowed (what noise and slowness add)
-//   service   service_queue, service (nominal: aggregation or update)
+//   service   service_queue, service (nominal: aggregation, update, copy to or from a device)
+//   late start  slowed
 //   message   sender_not_ready + turn (ready .. handed), service_queue + service (handed .. on wire), latency +
 //             wire_queue (on wire .. first byte), wire_own + wire_shared (first byte .. last byte), service_queue +
 //             service (receiver)

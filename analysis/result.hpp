@@ -53,6 +53,7 @@ enum class ResourceKind : std::uint8_t {
   ServerNicDown,
   ServerThreads,
   WorkerThreads,
+  CopyEngine,
   Fabric,  // links between switches
   Inside   // links inside a host: loopback, PCIe, NVLink
 };

@@ -27,7 +27,8 @@ constexpr double kDrift = 0.05;    // trend of a run that has not settled
 
 constexpr std::array kKinds{ResourceKind::Device,        ResourceKind::WorkerNicUp,   ResourceKind::WorkerNicDown,
                             ResourceKind::ServerNicUp,   ResourceKind::ServerNicDown, ResourceKind::ServerThreads,
-                            ResourceKind::WorkerThreads, ResourceKind::Fabric,        ResourceKind::Inside};
+                            ResourceKind::WorkerThreads, ResourceKind::CopyEngine,    ResourceKind::Fabric,
+                            ResourceKind::Inside};
 
 bool is_server(ResourceKind kind) {
   return kind == ResourceKind::ServerNicUp || kind == ResourceKind::ServerNicDown ||
@@ -50,6 +51,8 @@ const char* plural(ResourceKind kind) {
       return "servers' threads are busy";
     case ResourceKind::WorkerThreads:
       return "workers' threads are busy";
+    case ResourceKind::CopyEngine:
+      return "copy engines are busy";
     case ResourceKind::Fabric:
       return "links between switches are full";
     case ResourceKind::Inside:
@@ -183,7 +186,7 @@ std::string full_sentence(const PolicyResult& result, const ResourceUse& busiest
                        low == high ? low : low + " to " + high);
   }
   const bool busy = busiest.kind == ResourceKind::Device || busiest.kind == ResourceKind::ServerThreads ||
-                    busiest.kind == ResourceKind::WorkerThreads;
+                    busiest.kind == ResourceKind::WorkerThreads || busiest.kind == ResourceKind::CopyEngine;
   std::string text = fmt::format("{} {} {} of the step", escape_control(busiest.name), busy ? "is busy" : "is full",
                                  whole_percent(busiest.utilisation));
   if (group.size() > 1)

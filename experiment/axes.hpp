@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "config/fields.hpp"
@@ -14,7 +15,9 @@ namespace stretto::experiment {
 // An axis with the located values that overrides need.
 struct LocatedAxis {
   Axis axis;
-  std::vector<config::Override> overrides;  // one per value
+  std::vector<std::string> paths;                        // that it sets
+  std::vector<std::vector<config::Override>> overrides;  // one list per value
+  config::Place place;
 };
 
 // The axes of `vary`, of at most `max_points` combinations. Findings go to `reader`.

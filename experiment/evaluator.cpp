@@ -107,7 +107,7 @@ class EngineEvaluator : public search::Evaluator {
 
   Duration cost_of(const plan::Order& order, Duration stop_above) {
     const bool drawn = draws(order.pull.discipline) || draws(order.push.discipline);
-    const bool random = drawn || shared_->setup.variation.drawn();
+    const bool random = drawn || shared_->setup.drawn();
     if (random) return mean_of_replications(order, stop_above);
     if (next_base_ && (!base_ || activities_since_base_ >= 2 * base_->activities)) make_base();
     ranks_.set(order);
@@ -287,10 +287,10 @@ std::unique_ptr<search::Evaluator> make_closed_form_evaluator(const Setup& setup
     return nullptr;
   const cluster::Worker& worker = c.workers.front();
   const cluster::Server& server = c.servers.front();
-  if (worker.device.cores != 1 || !worker.receive.is_zero() || !server.send.is_zero() ||
-      c.network.latency > Duration() || c.network.streams != 1 || c.step_overhead > Duration() ||
-      setup.training.input_time > Duration() || !setup.variation.none() || server.on_worker ||
-      c.network.fabric.kind != cluster::FabricKind::Star || !worker.pcie.is_unlimited())
+  if (worker.device.cores != 1 || worker.device.copies_in() || setup.drawn() || !worker.receive.is_zero() ||
+      !server.send.is_zero() || c.network.latency > Duration() || c.network.streams != 1 ||
+      c.step_overhead > Duration() || setup.training.input_time > Duration() || !setup.variation.none() ||
+      server.on_worker || c.network.fabric.kind != cluster::FabricKind::Star || !worker.pcie.is_unlimited())
     return nullptr;
   if (c.network.model == cluster::LinkModel::Fifo && server.nic.up != worker.nic.down) return nullptr;
   if (c.network.model == cluster::LinkModel::Fifo && !server.nic.up.is_unlimited()) return nullptr;

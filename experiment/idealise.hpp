@@ -7,8 +7,9 @@
 //                 direction (workers; servers) has the median rate, and no rate changes over time
 //   servers       service threads of servers and workers without number: receiving, adding up, updating and sending
 //                 start when they are asked for and take their own time
-//   slow_workers  a device slower than the fleet's median has the median speed; no slow windows, no on-off stragglers
-//   noise         op times without variation (cv 0)
+//   slow_workers  a device slower than the fleet's median has the median speed; no slow windows, on-off stragglers and
+//                 late starts
+//   noise         op times without variation (cv 0, no factors)
 // The median of an even number is the faster of the two in the middle, so that one slow of two is found.
 // Works on the compiled program (links, servers), the cluster (speeds) and the variation: whatever else a set-up has is
 // left as it is and counts as left over. Cost: that of compiling.

@@ -20,6 +20,8 @@ Counters read_counters(const training::Compiled& c, const program::Simulation& s
     k.worker_up.push_back(bytes(c.worker_links[w].up));
     k.worker_down.push_back(bytes(c.worker_links[w].down));
   }
+  for (const program::PoolId pool : c.copy_in) k.copy_in.push_back(sim.busy_time(pool).seconds());
+  for (const program::PoolId pool : c.copy_out) k.copy_out.push_back(sim.busy_time(pool).seconds());
   for (std::uint32_t s = 0; s < c.servers; ++s) {
     k.server_threads.push_back(sim.busy_time(c.server_threads[s]).seconds());
     k.server_up.push_back(bytes(c.server_links[s].up));
@@ -64,6 +66,8 @@ std::vector<ResourceUse> resource_use(const training::Compiled& compiled, const 
   links(begin.server_down, end.server_down, compiled.server_links, false, ResourceKind::ServerNicDown);
   pools(begin.server_threads, end.server_threads, compiled.server_threads, ResourceKind::ServerThreads);
   pools(begin.worker_threads, end.worker_threads, compiled.worker_threads, ResourceKind::WorkerThreads);
+  pools(begin.copy_in, end.copy_in, compiled.copy_in, ResourceKind::CopyEngine);
+  pools(begin.copy_out, end.copy_out, compiled.copy_out, ResourceKind::CopyEngine);
   for (std::size_t i = 0; i < begin.inner.size(); ++i) {
     const training::InnerLink& inner = compiled.inner_links[i];
     if (compiled.program.wires.links[inner.link.index()].capacity.is_unlimited()) continue;

@@ -15,14 +15,15 @@ namespace stretto::experiment {
 struct Counters {
   Time now;
   std::vector<double> device, worker_threads, server_threads;                 // s
+  std::vector<double> copy_in, copy_out;                                      // s
   std::vector<double> worker_up, worker_down, server_up, server_down, inner;  // bytes
 };
 
 Counters read_counters(const training::Compiled& compiled, const program::Simulation& sim);
 
 // Use from `begin` to `end`, `steps` steps apart: devices, NICs (worker down, worker up, server up, server down),
-// the thread pools that have a limit, and the links of fabric and hosts' insides that have one. A NIC without a limit
-// is used 0.
+// the thread pools that have a limit, copy engines, and the links of fabric and hosts' insides that have a limit. A NIC
+// without one is used 0.
 std::vector<analysis::ResourceUse> resource_use(const training::Compiled& compiled, const Counters& begin,
                                                 const Counters& end, std::uint32_t steps);
 

@@ -96,7 +96,12 @@ std::string nic_text(Bandwidth nic) {
 
 std::string variation_text(const training::VariationSpec& v) {
   std::string text;
-  if (v.compute_cv > 0) text += fmt::format(", op times vary by {:.3g} %", 100 * v.compute_cv);
+  if (v.law == program::NoiseLaw::Empirical)
+    text += fmt::format(", op times vary as {} given factors do", v.factors.size());
+  else if (v.compute_cv > 0)
+    text += fmt::format(", op times vary by {:.3g} %", 100 * v.compute_cv);
+  for (const training::LateStart& late : v.late_starts)
+    text += fmt::format(", worker {} starts late by {:.3g} ms", late.worker, 1e3 * late.delay.seconds());
   for (const training::SlowWorker& s : v.slow_workers)
     text += fmt::format(", worker {} {:.3g}x slower", s.worker, s.slowdown);
   if (!v.nics.empty()) text += ", NIC rates change";
@@ -126,6 +131,10 @@ class Runner {
           if (option.key == "file" &&
               std::find(out_.input_files.begin(), out_.input_files.end(), option.text) == out_.input_files.end())
             out_.input_files.push_back(option.text);
+    for (const Point& point : experiment_.points)
+      if (const std::string& file = point.spec.noise.factors_file;
+          !file.empty() && std::find(out_.input_files.begin(), out_.input_files.end(), file) == out_.input_files.end())
+        out_.input_files.push_back(file);
     return std::move(out_);
   }
 

@@ -116,9 +116,11 @@ Bandwidth channel_rate(const Setup& setup, bool push) {
 
 Setup reduced(const Setup& setup) {
   Setup result = setup;
-  const bool exact = !setup.variation.drawn() && setup.variation.slow_workers.empty() &&
-                     std::all_of(setup.cluster.workers.begin(), setup.cluster.workers.end(),
-                                 [](const cluster::Worker& w) { return w.device.speed == 1.0; });
+  const bool exact =
+      !setup.variation.drawn() && setup.variation.slow_workers.empty() &&
+      std::all_of(setup.cluster.workers.begin(), setup.cluster.workers.end(), [](const cluster::Worker& w) {
+        return w.device.speed == 1.0 && w.device.order == cluster::OpOrder::Fifo;
+      });
   if (exact) result.graph = std::make_shared<const graph::Graph>(graph::reduce(*setup.graph).graph);
   return result;
 }
@@ -203,8 +205,8 @@ std::vector<search::Start> make_few_starts(const Setup& setup, const std::vector
 std::optional<search::Relaxation> make_relaxation(const Setup& setup) {
   const cluster::Worker& worker = setup.cluster.workers.front();
   const bool training = setup.training.mode == training::Mode::Training;
-  if (setup.cluster.workers.size() != 1 || worker.device.cores != 1 || (training && !setup.training.barrier) ||
-      !setup.variation.none())
+  if (setup.cluster.workers.size() != 1 || worker.device.cores != 1 || setup.random_ops() ||
+      (training && !setup.training.barrier) || !setup.variation.none())
     return std::nullopt;
   const graph::Graph& graph = *setup.graph;
   const graph::BitMatrix needs = graph::needs(graph);

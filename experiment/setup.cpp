@@ -66,7 +66,8 @@ void apply_ratio(const Spec& spec, const graph::Graph& graph, cluster::Cluster& 
   double forward = 0;
   for (const graph::Op& op : graph.ops)
     if (op.phase == graph::Phase::Forward) forward += op.time.seconds();
-  forward /= spec.cluster.workers.device.speed * spec.cluster.workers.device.cores;
+  const cluster::Device& device = cluster.workers.front().device;
+  forward /= device.speed * device.cores;
   if (bits == 0 || forward == 0)
     fail(place, key, "the workload has no transfers or no forward time, so that no ratio can be set",
          "give cluster.workers.nic and cluster.servers.nic");
@@ -167,6 +168,35 @@ void freeze(const WorkloadSpec& spec, GraphPointer& graph, std::vector<std::stri
   graph = std::make_shared<const graph::Graph>(std::move(frozen.graph));
 }
 
+void thin(const WorkloadSpec& spec, GraphPointer& graph, std::vector<std::string>& assumptions) {
+  if (spec.sparse.empty()) return;
+  auto thinned = std::make_shared<graph::Graph>(*graph);
+  std::vector<Diagnostic> wrong;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < spec.sparse.size(); ++i) {
+    const SparseSpec& sparse = spec.sparse[i];
+    bool found = false;
+    for (std::size_t p = 0; p < graph->parameters.size(); ++p) {
+      if (!graph::matches(sparse.pattern, graph->parameters[p].name)) continue;
+      found = true;
+      const Bytes bytes = graph->parameters[p].bytes;
+      count += thinned->parameters[p].bytes == bytes ? 1 : 0;
+      // The last pattern that names a variable counts.
+      thinned->parameters[p].bytes = graph::share_of(bytes, sparse.share);
+    }
+    if (found) continue;
+    wrong.push_back({Severity::Error, sparse.place.span(), fmt::format("workload.sparse[{}]", i),
+                     fmt::format("no variable is named '{}'", sparse.pattern),
+                     "patterns know * and ?; `stretto show` lists the variables"});
+  }
+  if (!wrong.empty()) throw UserError(std::move(wrong));
+  assumptions.push_back(
+      fmt::format("of {} sparse variables a step pulls, pushes and updates a share; bytes in this answer, also those "
+                  "that placements count, are those sent",
+                  count));
+  graph = std::move(thinned);
+}
+
 double ratio_of(const TransfersSpec& spec) {
   if (spec.ratio) return *spec.ratio;
   switch (spec.precision) {
@@ -265,7 +295,23 @@ void add_all_reduce(const Spec& spec, Setup& setup) {
 training::VariationSpec variation_of(const NoiseSpec& spec) {
   training::VariationSpec v;
   v.compute_cv = spec.compute_cv;
-  v.law = spec.distribution == NoiseLaw::Gamma ? program::NoiseLaw::Gamma : program::NoiseLaw::Lognormal;
+  switch (spec.distribution) {
+    case NoiseLaw::Lognormal:
+      v.law = program::NoiseLaw::Lognormal;
+      break;
+    case NoiseLaw::Gamma:
+      v.law = program::NoiseLaw::Gamma;
+      break;
+    case NoiseLaw::Empirical:
+      v.law = program::NoiseLaw::Empirical;
+      v.factors = spec.factors;
+      break;
+  }
+  double sum = 0;
+  for (const double factor : v.factors) sum += factor;
+  for (double& factor : v.factors) factor *= static_cast<double>(v.factors.size()) / sum;
+  for (const LateStartSpec& late : spec.late_starts)
+    v.late_starts.push_back({late.worker, late.delay, late.probability, late.times == LateTimes::Exponential});
   if (const StragglersSpec& s = spec.stragglers; s.slowdown > 1)
     v.stragglers = {s.slowdown, s.mean_on, s.mean_off, s.times == StragglerTimes::Fixed};
   for (const SlowWorkerSpec& s : spec.slow_workers)
@@ -315,16 +361,22 @@ void place(Setup& setup) {
   setup.layout = placement::place(setup.placement, *setup.graph, hosts_of(setup.cluster), setup.placement_options);
 }
 
-// Times for a workload that has none, from the device's roofline.
-void fill_times(const Spec& spec, GraphPointer& graph, std::vector<std::string>& assumptions) {
-  if (!device::lacks_times(*graph)) return;
+// Times for a workload that has none, from the device's roofline at a batch.
+void fill_times(const Spec& spec, std::int64_t batch, GraphPointer& graph, std::vector<std::string>& assumptions) {
   const DeviceSpec& d = spec.cluster.workers.device;
   if (!d.peak_gflops)
     fail(spec.workload.place, "workload", "no op of the workload has a time, and the device cannot give one",
          "give cluster.workers.device.peak_gflops and memory_gbytes, or import a traced step");
-  const device::Roofline roofline{*d.peak_gflops * 1e9, *d.memory_gbytes * 1e9, d.flops_efficiency, d.memory_efficiency,
-                                  d.launch};
-  graph::Graph filled = *graph;
+  device::Roofline roofline{*d.peak_gflops * 1e9, *d.memory_gbytes * 1e9, d.flops_efficiency, d.memory_efficiency,
+                            d.launch};
+  for (std::size_t c = 0; c < d.efficiency.size(); ++c) {
+    roofline.forward[c] = d.efficiency[c].value_or(0);
+    roofline.backward[c] = d.backward_efficiency[c].value_or(0);
+  }
+  if (spec.workload.batch_fixed_share > 0)
+    fail(spec.workload.batch_place, "workload.batch_fixed_share",
+         "the roofline of the device tells what does not grow with the batch", "leave batch_fixed_share out");
+  graph::Graph filled = graph::with_batch(*graph, batch, 0);
   const device::Filled count = device::fill_times(filled, roofline);
   for (const Diagnostic& problem : graph::check(filled))
     fail(d.roofline_place, "cluster.workers.device", "the times of this device do not work: " + problem.message, "");
@@ -335,18 +387,43 @@ void fill_times(const Spec& spec, GraphPointer& graph, std::vector<std::string>&
   graph = std::make_shared<const graph::Graph>(std::move(filled));
 }
 
+// How the devices run ops, where it is more than one after the other as they become ready.
+void add_device_assumptions(Setup& setup) {
+  const cluster::Device& device = setup.cluster.workers.front().device;
+  if (device.order == cluster::OpOrder::Priority)
+    setup.assumptions.push_back("of the ready ops, devices take the one with the longest path to the end of the step");
+  if (device.order == cluster::OpOrder::Random) setup.assumptions.push_back("devices take ready ops in random order");
+  if (device.copies_in() || device.copies_out())
+    setup.assumptions.push_back(
+        "pulls are copied to the device before ops read them, gradients to the host before they are pushed; bounds "
+        "leave these copies out");
+}
+
+bool Setup::random_ops() const {
+  return std::any_of(cluster.workers.begin(), cluster.workers.end(),
+                     [](const cluster::Worker& w) { return w.device.order == cluster::OpOrder::Random; });
+}
+
 Setup make_setup(const Spec& spec, Workloads& workloads) {
   Setup setup;
   GraphPointer graph = workloads.get(spec.workload);
-  fill_times(spec, graph, setup.assumptions);
+  const GraphPointer bare = graph;
+  const bool timeless = device::lacks_times(*bare);
+  if (timeless) fill_times(spec, bare->batch, graph, setup.assumptions);
   const bool training = spec.workload.mode == Mode::Training;
   const auto of_mode = [&](const GraphPointer& g) {
     return training ? g : std::make_shared<const graph::Graph>(graph::forward_only(*g));
   };
   setup.cluster = make_cluster(spec);
   if (spec.cluster.network.comm_compute_ratio) apply_ratio(spec, *of_mode(graph), setup.cluster);
+  if (timeless && spec.workload.batch_per_worker && *spec.workload.batch_per_worker != bare->batch) {
+    setup.assumptions.pop_back();
+    graph = bare;
+    fill_times(spec, *spec.workload.batch_per_worker, graph, setup.assumptions);
+  }
   scale_batch(spec.workload, graph, setup.assumptions);
   if (training) freeze(spec.workload, graph, setup.assumptions);
+  thin(spec.workload, graph, setup.assumptions);
   compress(spec.workload.transfers, graph, setup.cluster, setup.assumptions);
   setup.graph = of_mode(graph);
   const bool has_gradients = std::any_of(graph->parameters.begin(), graph->parameters.end(),
@@ -363,7 +440,9 @@ Setup make_setup(const Spec& spec, Workloads& workloads) {
         fmt::format("each worker prepares its input in {} a batch, one batch ahead and beside the device; bounds leave "
                     "it out",
                     config::format_duration(spec.workload.input_pipeline)));
+  add_device_assumptions(setup);
   setup.variation = variation_of(spec.noise);
+  setup.training.late = training::late_delays(setup.variation);
   if (spec.training.exchange == Exchange::AllReduce) {
     add_all_reduce(spec, setup);
     place(setup);

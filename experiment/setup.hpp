@@ -40,6 +40,11 @@ struct Setup {
   bool split = false;
   plan::Layout layout;
   std::vector<std::string> assumptions;  // of the transforms of the workload, for the answer
+
+  // Devices take ready ops in random order, so that replications differ under any plan.
+  bool random_ops() const;
+  // Replications differ under any plan.
+  bool drawn() const { return variation.drawn() || random_ops(); }
 };
 
 // Reads and transforms the workload, resolves comm_compute_ratio, places. Throws UserError with places.

@@ -196,7 +196,7 @@ bool is_random(const Setup& setup, const plan::Plan& plan) {
   const auto draws = [](plan::Discipline d) {
     return d == plan::Discipline::Unordered || d == plan::Discipline::Window;
   };
-  return draws(plan.order.pull.discipline) || draws(plan.order.push.discipline) || setup.variation.drawn();
+  return draws(plan.order.pull.discipline) || draws(plan.order.push.discipline) || setup.drawn();
 }
 
 void check_size(const Setup& setup, const plan::Layout& layout) {

@@ -83,6 +83,7 @@ void check_cluster(Reader& reader, const Node& root, const Spec& s) {
   if (s.cluster.workers.device.kind == DeviceKind::Gpu && config::find_path(root, cores) &&
       clean(reader, {"cluster.workers.device.kind"}))
     reader.error(place_of(root, cores), cores, "a gpu has no cores", "say kind: cpu, or leave cores out");
+  check_device(reader, root, device);
   const NetworkSpec& network = s.cluster.network;
   if (network.chunk.count() > 0 && network.model == cluster::LinkModel::Fluid &&
       clean(reader, {"cluster.network.model"}))
@@ -152,6 +153,19 @@ void check_noise(Reader& reader, const Node& root, const Spec& s) {
   check_list("noise.slow_workers", s.noise.slow_workers.size(), [&](const auto& key, const Node& item, std::size_t i) {
     check_host(key, item, "worker", s.noise.slow_workers[i].worker, workers, "cluster.workers.count");
   });
+  check_list("noise.late_starts", s.noise.late_starts.size(), [&](const auto& key, const Node& item, std::size_t i) {
+    check_host(key, item, "worker", s.noise.late_starts[i].worker, workers, "cluster.workers.count");
+  });
+  if (clean(reader, {"noise.distribution", "noise.factors", "noise.compute_cv"})) {
+    const bool empirical = s.noise.distribution == NoiseLaw::Empirical;
+    if (empirical != !s.noise.factors.empty())
+      reader.error(place_of(root, empirical ? "noise.distribution" : "noise.factors"), "noise",
+                   empirical ? "distribution empirical needs factors" : "factors are for distribution: empirical",
+                   "for example {distribution: empirical, factors: [0.9, 1, 1.3]}");
+    if (empirical && s.noise.compute_cv > 0)
+      reader.error(place_of(root, "noise.compute_cv"), "noise.compute_cv", "factors say how much op times vary",
+                   "leave compute_cv out");
+  }
   check_list("noise.nics", s.noise.nics.size(), [&](const auto& key, const Node& item, std::size_t i) {
     const NicChangeSpec& n = s.noise.nics[i];
     if (n.server)
@@ -179,7 +193,9 @@ void resolve_policy(Node& policy) {
 
 // Paths of files as seen from the current directory, since the text leaves its file.
 Node without_directory(const std::string& path, Node value) {
-  if (path == "workload.file") resolve(value);
+  if (path == "workload.file" || path == "noise.factors") resolve(value);
+  if (path == "noise")
+    if (config::Entry* factors = value.find("factors")) resolve(factors->value);
   if (path == "workload") resolve_file(value);
   if (path == "policies")
     for (Node& policy : value.items) resolve_policy(policy);
@@ -194,6 +210,56 @@ Node without_directory(const std::string& path, Node value) {
     resolve(value);
   }
   return value;
+}
+
+constexpr const char* kWorkersPath = "cluster.workers.count";
+constexpr const char* kBatchPath = "workload.batch_per_worker";
+
+bool overlap(const std::vector<std::string>& outer, const std::vector<std::string>& inner) {
+  return std::any_of(outer.begin(), outer.end(), [&](const std::string& o) {
+    return std::any_of(inner.begin(), inner.end(), [&](const std::string& i) { return config::path_holds(o, i); });
+  });
+}
+
+// scaling.weak: numbers of workers, each with the batch that it has. scaling.strong: numbers of workers that share the
+// samples of a step, which are batch_per_worker x count of the file.
+void add_scaling(Reader& reader, const Node& root, const config::Entry& entry, LocatedAxis& axis) {
+  const std::string key = "vary." + entry.key;
+  const bool strong = entry.key == "scaling.strong";
+  axis.paths = {kWorkersPath};
+  if (strong) axis.paths.emplace_back(kBatchPath);
+  if (!strong && entry.key != "scaling.weak")
+    return reader.error(entry.place, key, "there is no such scaling", "scaling.weak or scaling.strong");
+  std::int64_t samples = 0;
+  if (strong) {
+    const Node* batch = config::find_path(root, kBatchPath);
+    const Node* count = config::find_path(root, kWorkersPath);
+    if (!batch)
+      return reader.error(entry.place, key, "the samples of a step are not known",
+                          "give workload.batch_per_worker; times cluster.workers.count it is what workers share");
+    const auto of_worker = reader.read_integer(*batch, kBatchPath, 1, 1'000'000'000);
+    const auto workers = count ? reader.read_integer(*count, kWorkersPath, 1, kMaxWorkers) : std::optional(1L);
+    if (!of_worker || !workers) return;
+    samples = *of_worker * *workers;
+  }
+  for (std::size_t i = 0; i < entry.value.items.size(); ++i) {
+    const Node& value = entry.value.items[i];
+    const std::string at = fmt::format("{}[{}]", key, i);
+    const auto workers = reader.read_integer(value, at, 1, kMaxWorkers);
+    if (!workers) continue;
+    std::vector<config::Override> overrides{{kWorkersPath, value, entry.place}};
+    if (strong && samples % *workers != 0) {
+      reader.error(value.place, at, fmt::format("{} samples cannot be shared evenly", samples),
+                   "give numbers of workers that divide batch_per_worker x count");
+      continue;
+    }
+    if (strong) {
+      Node batch = value;
+      batch.text = std::to_string(samples / *workers);
+      overrides.push_back({kBatchPath, batch, entry.place});
+    }
+    axis.overrides.push_back(std::move(overrides));
+  }
 }
 
 }  // namespace
@@ -222,9 +288,17 @@ std::vector<LocatedAxis> read_axes(Reader& reader, const Node& root, std::size_t
                    "for example [1, 2, 4]");
       continue;
     }
+    const bool scaling = head == "scaling";
+    LocatedAxis axis;
+    axis.axis.path = entry.key;
+    axis.place = entry.place;
+    if (scaling)
+      add_scaling(reader, root, entry, axis);
+    else
+      axis.paths = {entry.key};
     // A later axis is applied last: it may refine an earlier one (policies, then policies[0]), but not replace it.
     const auto replaced = std::find_if(axes.begin(), axes.end(), [&](const LocatedAxis& other) {
-      return config::path_holds(entry.key, other.axis.path);
+      return overlap(axis.paths, other.paths) || (scaling && overlap(other.paths, axis.paths));
     });
     if (replaced != axes.end()) {
       reader.error(entry.place, key, fmt::format("replaces '{}', which is varied too", replaced->axis.path),
@@ -236,13 +310,11 @@ std::vector<LocatedAxis> read_axes(Reader& reader, const Node& root, std::size_t
       reader.error(entry.place, key, fmt::format("more than {} points", max_points), "vary fewer fields or values");
       return axes;
     }
-    LocatedAxis axis;
-    axis.axis.path = entry.key;
     for (const Node& value : entry.value.items) {
       axis.axis.values.push_back(config::to_flow(without_directory(entry.key, value)));
-      axis.overrides.push_back({entry.key, value, entry.place});
+      if (!scaling) axis.overrides.push_back({{entry.key, value, entry.place}});
     }
-    axes.push_back(std::move(axis));
+    if (axis.overrides.size() == entry.value.items.size()) axes.push_back(std::move(axis));
   }
   return axes;
 }
@@ -266,8 +338,12 @@ std::vector<Point> read_points(Reader& reader, config::Loader& loader, const Nod
     Point point;
     std::vector<config::Override> overrides;
     for (std::size_t a = 0; a < axes.size(); ++a) {
-      overrides.push_back(axes[a].overrides[at[a]]);
-      point.vary.emplace_back(axes[a].axis.path, axes[a].axis.values[at[a]]);
+      const auto& set = axes[a].overrides[at[a]];
+      overrides.insert(overrides.end(), set.begin(), set.end());
+      if (set.front().path == axes[a].axis.path)
+        point.vary.emplace_back(axes[a].axis.path, axes[a].axis.values[at[a]]);
+      else
+        for (const config::Override& o : set) point.vary.emplace_back(o.path, config::to_flow(o.value));
     }
     overrides.insert(overrides.end(), stronger.begin(), stronger.end());
     try {
@@ -292,8 +368,8 @@ std::vector<config::Override> overrule(std::vector<LocatedAxis>& axes, const std
   std::vector<config::Override> stronger;
   for (const config::Override& set : sets) {
     std::erase_if(axes, [&](const LocatedAxis& axis) {
-      if (!config::path_holds(set.path, axis.axis.path)) return false;
-      warnings.push_back({Severity::Warning, axis.overrides.front().place.span(), "vary." + axis.axis.path,
+      if (!config::path_holds(set.path, axis.paths.front())) return false;
+      warnings.push_back({Severity::Warning, axis.place.span(), "vary." + axis.axis.path,
                           fmt::format("is not varied, since --set {} is stronger", set.path),
                           fmt::format("to vary it, leave --set {} out", set.path)});
       return true;
@@ -320,6 +396,18 @@ void sort_findings(std::vector<Diagnostic>& diagnostics) {
 
 namespace {
 
+// 5 reads like 5 %, and is 500 %.
+void warn_of_cv(const Node& root, std::vector<Diagnostic>& warnings) {
+  const Node* cv = config::find_path(root, "noise.compute_cv");
+  if (!cv || !cv->is_scalar() || cv->text.ends_with('%')) return;
+  Reader reader;
+  const auto value = reader.read_number(*cv, "noise.compute_cv");
+  if (value && *value > 1)
+    warnings.push_back({Severity::Warning, cv->place.span(), "noise.compute_cv",
+                        fmt::format("{} is {:g} %: op times spread by that much of their mean", cv->text, 100 * *value),
+                        fmt::format("for {} % say {} %", cv->text, cv->text)});
+}
+
 Experiment load_tree(config::Loader& loader, Node raw, const std::vector<std::string>& overrides,
                      const Options& options) {
   Reader reader;
@@ -334,6 +422,7 @@ Experiment load_tree(config::Loader& loader, Node raw, const std::vector<std::st
   Experiment experiment;
   try {
     const Node root = loader.resolve(std::move(raw), sets);
+    warn_of_cv(root, experiment.warnings);
     if (const config::Entry* sweep = root.find("sweep"))
       experiment.warnings.push_back(
           {Severity::Warning, sweep->place.span(), "sweep", "is left out: only `stretto sweep` runs its points", ""});
@@ -364,6 +453,8 @@ Spec read_spec(Reader& reader, const Node& root, const Options& options) {
     reader.error(root.place, "stretto", "the version of the file format is missing",
                  fmt::format("begin the file with stretto: {}", config::kFormatVersion));
   config::read_fields(reader, root, spec_fields(), s);
+  DeviceSpec& device = s.cluster.workers.device;
+  if (device.kind == DeviceKind::Cpu && !config::find_path(root, "cluster.workers.device.name")) device.name = "cpu";
   if (s.name.empty() && root.place.source) s.name = std::filesystem::path(root.place.source->file).stem().string();
   check_workload(reader, root, options, s);
   check_transforms(reader, root, s);
@@ -427,10 +518,13 @@ void add_workers(const WorkersSpec& all, const WorkerGroupSpec& group, cluster::
   const NicSpec nic = group.nic.value_or(all.nic);
   const std::uint32_t per_host = group.per_host.value_or(all.per_host);
   const auto first = static_cast<std::uint32_t>(out.workers.size());
+  DeviceSpec device = all.device;
+  device.name = group.device.value_or(device.name);
+  device.cores = group.cores.value_or(device.cores);
+  device.speed = group.speed.value_or(device.speed);
   for (std::uint32_t i = 0; i < group.count; ++i) {
     cluster::Worker worker{fmt::format("worker {}", first + i),
-                           {group.device.value_or(all.device.name), group.cores.value_or(all.device.cores),
-                            group.speed.value_or(all.device.speed)},
+                           make_device(device),
                            {nic.up, nic.down},
                            all.threads,
                            service(all.send),

@@ -6,6 +6,7 @@
 // the content of the workload file, parameter names of by_name and freeze, policy names and options, their files.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -19,6 +20,7 @@
 #include "experiment/spec_search.hpp"
 #include "experiment/spec_topology.hpp"
 #include "models/cluster/cluster.hpp"
+#include "models/graph/graph.hpp"
 #include "sim/base/units.hpp"
 
 namespace stretto::experiment {
@@ -44,6 +46,14 @@ struct FreezeSpec {
   bool operator==(const FreezeSpec&) const = default;
 };
 
+// Embeddings and the like, of which a step needs some rows only.
+struct SparseSpec {
+  std::string pattern;
+  double share = 1;  // (0, 1], of the variable's bytes that a pull and a push move
+  config::Place place;
+  bool operator==(const SparseSpec&) const = default;
+};
+
 struct WorkloadSpec {
   std::string model;  // shipped workload, or "" where `file` was given
   std::string file;   // path of the workload JSON, as seen from the current directory; always set
@@ -53,22 +63,34 @@ struct WorkloadSpec {
   TransfersSpec transfers;
   Duration input_pipeline;  // 0: the input is always there
   std::vector<FreezeSpec> freeze;
+  std::vector<SparseSpec> sparse;
   config::Place place;  // of the model name or the file name
   config::Place batch_place;
   bool operator==(const WorkloadSpec&) const = default;
 };
 
+using ClassEfficiencySpec = std::array<std::optional<double>, graph::kOpClassNames.size()>;
+
 struct DeviceSpec {
-  std::string name = "gpu";
+  std::string name = "gpu";  // where the file gives none, the kind
   DeviceKind kind = DeviceKind::Gpu;
-  std::uint32_t cores = 1;  // Cpu only; 1 for a Gpu
-  double speed = 1.0;       // > 0
+  std::uint32_t cores = 1;     // Cpu only; 1 for a Gpu
+  std::uint32_t intra_op = 1;  // Cpu only: cores that each op has
+  double intra_op_share = 1;   // [0, 1], of an op's time that these cores share
+  std::uint32_t streams = 1;   // Gpu only
+  cluster::OpOrder order = cluster::OpOrder::Fifo;
+  double speed = 1.0;  // > 0
+  Bandwidth copy_in = Bandwidth::unlimited();
+  Bandwidth copy_out = Bandwidth::unlimited();
+  Duration copy_launch;
   // Roofline, for workloads that bring operations and bytes but no times; none without peak_gflops.
   std::optional<double> peak_gflops;    // > 0
   std::optional<double> memory_gbytes;  // 1e9 bytes/s, > 0
   double flops_efficiency = 1.0;        // (0, 1]
   double memory_efficiency = 1.0;       // (0, 1]
   Duration launch;
+  ClassEfficiencySpec efficiency;           // by op class, none where the two above hold
+  ClassEfficiencySpec backward_efficiency;  // none where that of the forward class holds
   config::Place roofline_place;
   bool operator==(const DeviceSpec&) const = default;
 };
@@ -217,7 +239,16 @@ struct NicChangeSpec {
   bool operator==(const NicChangeSpec&) const = default;
 };
 
-enum class NoiseLaw : std::uint8_t { Lognormal, Gamma };
+enum class NoiseLaw : std::uint8_t { Lognormal, Gamma, Empirical };
+enum class LateTimes : std::uint8_t { Fixed, Exponential };
+
+struct LateStartSpec {
+  std::uint32_t worker = 0;
+  Duration delay;          // > 0
+  double probability = 1;  // (0, 1]
+  LateTimes times = LateTimes::Fixed;
+  bool operator==(const LateStartSpec&) const = default;
+};
 enum class StragglerTimes : std::uint8_t { Exponential, Fixed };
 
 // slowdown 1: none.
@@ -232,9 +263,12 @@ struct StragglersSpec {
 struct NoiseSpec {
   double compute_cv = 0;
   NoiseLaw distribution = NoiseLaw::Lognormal;
+  std::vector<double> factors;  // Empirical: measured times or factors, each > 0; any unit
+  std::string factors_file;     // as seen from the current directory; in place of `factors`, which are then its numbers
   StragglersSpec stragglers;
   std::vector<SlowWorkerSpec> slow_workers;
   std::vector<NicChangeSpec> nics;
+  std::vector<LateStartSpec> late_starts;
   bool operator==(const NoiseSpec&) const = default;
 };
 

@@ -133,6 +133,14 @@ void check_all_reduce(Reader& reader, const Node& root, const Spec& s) {
   };
   not_modelled("cluster.workers.per_host", s.cluster.workers.per_host > 1);
   not_modelled("cluster.workers.pcie", !s.cluster.workers.pcie.is_unlimited());
+  const DeviceSpec& device = s.cluster.workers.device;
+  const auto not_on_device = [&](const std::string& key, bool used) {
+    if (used) refuse(key, "is not modelled with training.exchange: all_reduce", "leave it out");
+  };
+  not_on_device("cluster.workers.device.order", device.order != cluster::OpOrder::Fifo);
+  not_on_device("cluster.workers.device.copy_in", !device.copy_in.is_unlimited());
+  not_on_device("cluster.workers.device.copy_out", !device.copy_out.is_unlimited());
+  not_on_device("cluster.workers.device.copy_launch", device.copy_launch > Duration());
   not_modelled("cluster.network.background", !s.cluster.network.topology.background.empty());
   for (std::size_t i = 0; i < s.cluster.workers.groups.size(); ++i) {
     const WorkerGroupSpec& group = s.cluster.workers.groups[i];

@@ -40,54 +40,11 @@ void add_service(Rows& rows, const std::string& path, const std::string& what, S
       "service time of " + what + " one byte", [service](auto& s) -> auto& { return service(s).per_byte_ps; }));
 }
 
-// The cost model of ops that have no profiled time (models/device/roofline.hpp).
-void add_roofline(Rows& rows) {
-  const std::string device = "cluster.workers.device.";
-  const config::Range positive{0, 1e9, true, "more than 0, at most 1e9"};
-  const config::Range share{0, 1, true, "more than 0, at most 1"};
-  rows.push_back(config::number<Spec>(
-      device + "peak_gflops", false, positive, "", "peak rate in 1e9 operations/s, for workloads without times",
-      [](auto& s) -> auto& { return s.cluster.workers.device.peak_gflops; }));
-  rows.back().read = [read = rows.back().read](Reader& reader, const Node& node, const std::string& key, Spec& s) {
-    s.cluster.workers.device.roofline_place = node.place;
-    read(reader, node, key, s);
-  };
-  rows.push_back(config::number<Spec>(
-      device + "memory_gbytes", false, positive, "", "memory bandwidth in 1e9 bytes/s; goes with peak_gflops",
-      [](auto& s) -> auto& { return s.cluster.workers.device.memory_gbytes; }));
-  rows.push_back(config::number<Spec>(
-      device + "flops_efficiency", true, share, "1", "share of the peak rate that kernels reach",
-      [](auto& s) -> auto& { return s.cluster.workers.device.flops_efficiency; }));
-  rows.push_back(config::number<Spec>(
-      device + "memory_efficiency", true, share, "1", "share of the memory bandwidth that kernels reach",
-      [](auto& s) -> auto& { return s.cluster.workers.device.memory_efficiency; }));
-  rows.push_back(config::duration<Spec>(
-      device + "launch", "0 us", "time that every op costs beside its work",
-      [](auto& s) -> auto& { return s.cluster.workers.device.launch; }));
-}
-
 void add_workers(Rows& rows) {
   rows.push_back(config::integer<Spec>(
       "cluster.workers.count", 1, kMaxWorkers, "1", "workers, each on a host of its own but for per_host",
       [](auto& s) -> auto& { return s.cluster.workers.count; }));
-  rows.push_back(config::text<Spec>(
-      "cluster.workers.device.name", "gpu", "name of the device, for the report",
-      [](auto& s) -> auto& { return s.cluster.workers.device.name; }));
-  rows.push_back(config::choice<Spec>(
-      "cluster.workers.device.kind", {"gpu", "cpu"}, "gpu", "a gpu runs one op at a time, a cpu one per core",
-      [](auto& s) -> auto& { return s.cluster.workers.device.kind; }));
-  rows.push_back(config::integer<Spec>(
-      "cluster.workers.device.cores", 1, 1024, "1", "cores of a cpu",
-      [](auto& s) -> auto& { return s.cluster.workers.device.cores; }));
-  rows.back().write = [](const Spec& s) {
-    const DeviceSpec& device = s.cluster.workers.device;
-    return device.kind == DeviceKind::Cpu ? std::to_string(device.cores) : "";
-  };
-  rows.push_back(config::number<Spec>(
-      "cluster.workers.device.speed", false, {0, kMaxRatio, true, "more than 0, at most 1e6"}, "1",
-      "speed relative to the device that the workload was profiled on",
-      [](auto& s) -> auto& { return s.cluster.workers.device.speed; }));
-  add_roofline(rows);
+  add_device_fields(rows);
   add_nic(
       rows, "cluster.workers.nic", [](auto& s) -> auto& { return s.cluster.workers.nic; });
   rows.push_back(config::integer<Spec>(

@@ -23,6 +23,7 @@ inline constexpr double kMaxRatio = 1e6;
 // Rows of the sections, in the order of the reference.
 void add_workload_fields(Rows& rows);
 void add_cluster_fields(Rows& rows);
+void add_device_fields(Rows& rows);
 void add_server_host_fields(Rows& rows);
 void add_loopback_field(Rows& rows);
 void add_placement_field(Rows& rows);
@@ -40,6 +41,11 @@ void add_sweep_fields(Rows& rows);
 
 // Rules around all-reduce.
 void check_all_reduce(config::Reader& reader, const config::Node& root, const Spec& s);
+
+// Rules between fields of the device.
+void check_device(config::Reader& reader, const config::Node& root, const DeviceSpec& device);
+
+cluster::Device make_device(const DeviceSpec& device);
 
 // Rules between fields of the sharing modes.
 void check_modes(config::Reader& reader, const config::Node& root, const Spec& s);

@@ -47,6 +47,38 @@ void read_freeze(Reader& reader, const Node& node, const std::string& key, Spec&
       s.workload.freeze.push_back({std::move(*pattern), node.items[i].place});
 }
 
+void read_sparse(Reader& reader, const Node& node, const std::string& key, Spec& s) {
+  read_list(reader, node, key, "for example [{parameter: embedding*, share: 2 %}]",
+            [&](const Node& item, const std::string& at) {
+              SparseSpec sparse;
+              sparse.place = item.place;
+              read_item(reader, item, at, {"parameter", "share"}, [&](const config::Entry& e, const auto& path) {
+                if (e.key == "parameter") {
+                  sparse.pattern = reader.read_text(e.value, path).value_or("");
+                  sparse.place = e.value.place;
+                } else if (const auto share = reader.read_fraction(e.value, path)) {
+                  if (*share > 0 && *share <= 1)
+                    sparse.share = *share;
+                  else
+                    reader.error(e.value.place, path, config::describe(e.value) + " is out of range",
+                                 "valid: more than 0, at most 1");
+                }
+              });
+              if (item.is_map())
+                for (const char* name : {"parameter", "share"})
+                  if (!item.find(name)) reader.error(item.place, at, fmt::format("'{}' is missing", name));
+              s.workload.sparse.push_back(std::move(sparse));
+            });
+}
+
+std::string write_sparse(const Spec& s) {
+  std::string out;
+  for (const SparseSpec& sparse : s.workload.sparse)
+    out += fmt::format("{}{{parameter: {}, share: {}}}", out.empty() ? "" : ", ",
+                       config::quote_if_needed(sparse.pattern), config::format_number(sparse.share));
+  return out.empty() ? "" : "[" + out + "]";
+}
+
 std::string write_freeze(const Spec& s) {
   std::string out;
   for (const FreezeSpec& f : s.workload.freeze) out += (out.empty() ? "" : ", ") + config::quote_if_needed(f.pattern);
@@ -98,6 +130,9 @@ void add_workload_fields(Rows& rows) {
   rows.push_back(custom("workload.freeze", "list", "patterns with * and ?", "",
                         "variables that are not trained: pulled, but neither computed gradients for nor pushed",
                         read_freeze, write_freeze));
+  rows.push_back(custom("workload.sparse", "list", "{parameter, share}", "",
+                        "variables of which a step pulls and pushes only a share, such as the rows of embeddings",
+                        read_sparse, write_sparse));
 }
 
 }  // namespace stretto::experiment

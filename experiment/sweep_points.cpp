@@ -50,17 +50,22 @@ void add_inputs(const Spec& spec, std::set<std::string>& inputs) {
 
 std::vector<std::string> SweepPoints::paths() const {
   std::vector<std::string> paths;
-  for (const LocatedAxis& axis : axes_) paths.push_back(axis.axis.path);
+  for (const LocatedAxis& axis : axes_) paths.insert(paths.end(), axis.paths.begin(), axis.paths.end());
   for (const SampledField& field : fields_) paths.push_back(field.path);
   return paths;
 }
 
 std::vector<config::Override> SweepPoints::overrides(std::size_t i) const {
-  std::vector<config::Override> all(axes_.size());
+  std::vector<config::Override> all;
+  std::vector<std::size_t> at(axes_.size());
   std::size_t grid = i / samples_;
   for (std::size_t a = axes_.size(); a-- > 0;) {
-    all[a] = axes_[a].overrides[grid % axes_[a].overrides.size()];
+    at[a] = grid % axes_[a].overrides.size();
     grid /= axes_[a].overrides.size();
+  }
+  for (std::size_t a = 0; a < axes_.size(); ++a) {
+    const std::vector<config::Override>& set = axes_[a].overrides[at[a]];
+    all.insert(all.end(), set.begin(), set.end());
   }
   for (const SampledField& field : fields_) {
     const double u = field.sampler.at(i % samples_);
@@ -172,10 +177,12 @@ class SweepReader {
       if (!range || !n) continue;
       LocatedAxis axis;
       axis.axis.path = entry.key;
+      axis.paths = {entry.key};
+      axis.place = entry.place;
       for (std::int64_t k = 0; k < *n; ++k) {
         std::string text = grid_value(*range, static_cast<double>(k) / static_cast<double>(*n - 1));
         if (!axis.axis.values.empty() && axis.axis.values.back() == text) continue;
-        axis.overrides.push_back(scalar_override(entry.key, text, entry.place, entry.value.place));
+        axis.overrides.push_back({scalar_override(entry.key, text, entry.place, entry.value.place)});
         axis.axis.values.push_back(std::move(text));
       }
       s_.axes_.push_back(std::move(axis));
@@ -251,7 +258,7 @@ class SweepReader {
   // What ranges and samples set must be apart from everything else (`vary` has its own rule).
   void check_overlaps() {
     std::vector<std::pair<std::string, config::Place>> seen;
-    for (const LocatedAxis& a : s_.axes_) seen.emplace_back(a.axis.path, a.overrides.front().place);
+    for (const LocatedAxis& a : s_.axes_) seen.emplace_back(a.axis.path, a.place);
     for (const auto& f : s_.fields_) seen.emplace_back(f.path, f.place);
     const Node* vary = config::find_path(s_.root_, "vary");
     const std::size_t plain = vary != nullptr ? vary->entries.size() : 0;
@@ -284,7 +291,7 @@ class SweepReader {
     for (const LocatedAxis& axis : s_.axes_) {
       s_.size_ *= axis.overrides.size();
       if (s_.size_ > kMaxSweepPoints)
-        return reader_.error(axis.overrides.front().place, axis.axis.path,
+        return reader_.error(axis.place, axis.axis.path,
                              fmt::format("more than {} points", kMaxSweepPoints), "fewer values, ranges or samples");
     }
   }
@@ -320,7 +327,8 @@ class SweepReader {
     };
     for (const LocatedAxis& axis : s_.axes_)
       if (axis.axis.path.starts_with("workload") || axis.axis.path.starts_with("policies"))
-        for (const config::Override& o : axis.overrides) look(o);
+        for (const std::vector<config::Override>& set : axis.overrides)
+          for (const config::Override& o : set) look(o);
     for (const auto& field : s_.fields_)
       for (const config::Override& o : field.overrides) look(o);
     reader_.diagnostics().clear();

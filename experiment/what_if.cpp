@@ -63,6 +63,15 @@ std::vector<Change> changes(const Setup& setup, bool own_layout, bool own_placem
   list.push_back({"devices 2x faster", ChangeKind::Hardware, [](Setup& s) {
                     for (auto& worker : s.cluster.workers) worker.device.speed *= 2;
                   }});
+  if (std::any_of(setup.cluster.workers.begin(), setup.cluster.workers.end(), [](const cluster::Worker& worker) {
+        return worker.device.copies_in() || worker.device.copies_out();
+      }))
+    list.push_back({"copies to and from devices 2x faster", ChangeKind::Hardware, [](Setup& s) {
+                      for (auto& worker : s.cluster.workers) {
+                        worker.device.copy_in = worker.device.copy_in.scaled(2);
+                        worker.device.copy_out = worker.device.copy_out.scaled(2);
+                      }
+                    }});
   if (std::any_of(setup.cluster.servers.begin(), setup.cluster.servers.end(),
                   [](const cluster::Server& server) { return server.threads > 0 && server.cores == 0; }))
     list.push_back({"2x the servers' threads", ChangeKind::Hardware, [](Setup& s) {

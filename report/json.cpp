@@ -36,6 +36,8 @@ const char* kind_key(ResourceKind kind) {
       return "server_threads";
     case ResourceKind::WorkerThreads:
       return "worker_threads";
+    case ResourceKind::CopyEngine:
+      return "copy_engine";
     case ResourceKind::Fabric:
       return "fabric";
     case ResourceKind::Inside:
@@ -45,7 +47,8 @@ const char* kind_key(ResourceKind kind) {
 }
 
 bool is_link(ResourceKind kind) {
-  return kind != ResourceKind::Device && kind != ResourceKind::ServerThreads && kind != ResourceKind::WorkerThreads;
+  return kind != ResourceKind::Device && kind != ResourceKind::ServerThreads && kind != ResourceKind::WorkerThreads &&
+         kind != ResourceKind::CopyEngine;
 }
 
 const char* kind_key(ChangeKind kind) {

@@ -56,6 +56,7 @@ void check(const experiment::Setup& setup) {
   if (std::any_of(workers.begin(), workers.end(),
                   [](const cluster::Worker& w) { return w.with_worker || !w.pcie.is_unlimited(); }))
     refuse("workers that share a host, or a PCIe rate");
+  if (workers[0].device.copies_in() || workers[0].device.copies_out()) refuse("copies to and from a device");
   if (!setup.variation.none()) refuse("noise");
   if (setup.training.input_time > Duration()) refuse("an input pipeline");
   if (!findings.empty()) throw UserError(findings);

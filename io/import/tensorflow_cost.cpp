@@ -81,6 +81,10 @@ constexpr std::array<std::string_view, 47> kElementwise = {"BiasAdd",
 constexpr std::array<std::string_view, 10> kReductions = {"Sum",         "Mean",   "Max",    "Min", "Prod",
                                                           "BiasAddGrad", "ArgMax", "ArgMin", "All", "Any"};
 
+constexpr std::array<std::string_view, 14> kMoves = {"Concat", "ConcatV2", "Slice",  "StridedSlice", "Split",
+                                                     "SplitV", "Pad",      "PadV2",  "Transpose",    "Cast",
+                                                     "Tile",   "Pack",     "Unpack", "Fill"};
+
 // The op that a fused or a library's own op ("_MklNativeConv2DWithBias") mainly is.
 std::string_view main_op(std::string_view op) {
   for (const std::string_view prefix : {"_MklNative", "_Mkl", "_"})
@@ -97,20 +101,21 @@ std::string_view main_op(std::string_view op) {
 
 class Cost {
  public:
-  Cost(const TfGraph& graph, std::uint32_t node, const TfShapes& shapes)
-      : id_(node), node_(graph.nodes[node]), shapes_(shapes) {}
+  Cost(const TfGraph& graph, std::uint32_t node, const TfShapes& shapes, std::int64_t batch)
+      : id_(node), node_(graph.nodes[node]), shapes_(shapes), batch_(batch) {}
 
   TfCost run() {
     if (is_one_of(node_.op, kRenaming)) return {};
     result_.flops = flops();
     const std::int64_t width = type_bytes(node_.type);
     const double element = width > 0 ? static_cast<double>(width) : 4.0;
-    for (std::int64_t i = 0; i < node_.data_inputs; ++i) result_.memory_bytes += known_elements(input(i)) * element;
+    result_.op_class = op_class();
+    for (std::int64_t i = 0; i < node_.data_inputs; ++i) add_bytes(input(i), known_elements(input(i)) * element);
     // Inputs and outputs beside the main ones (reserve space) may have no shape.
     const std::size_t outputs = std::max<std::size_t>(node_.output_shapes.size(), 1);
     for (std::size_t slot = 0; slot < outputs; ++slot) {
       const auto shape = shapes_(id_, static_cast<std::int32_t>(slot));
-      result_.memory_bytes += slot == 0 ? elements(shape) * element : known_elements(shape) * element;
+      add_bytes(shape, (slot == 0 ? elements(shape) : known_elements(shape)) * element);
     }
     return result_;
   }
@@ -124,6 +129,11 @@ class Cost {
     return shapes_(in.node, in.slot);
   }
   Shape output() const { return shapes_(id_, 0); }
+
+  void add_bytes(const Shape& shape, double bytes) {
+    result_.memory_bytes += bytes;
+    if (!shape || shape->empty() || shape->front() != batch_) result_.fixed_bytes += bytes;
+  }
 
   static double known_elements(const Shape& shape) {
     return static_cast<double>((shape ? element_count(*shape) : std::nullopt).value_or(0));
@@ -161,6 +171,35 @@ class Cost {
     return count;
   }
 
+  // Class of a convolution by the shapes of its filter (height, width, from, to) and of its forward output.
+  graph::OpClass convolution(const Shape& filter, const Shape& out) const {
+    if (!filter || filter->size() != 4 || !out || out->size() != 4) return graph::OpClass::Conv;
+    const std::size_t height = node_.data_format.starts_with("NC") ? 2 : 1;
+    if ((*out)[height] == 1 && (*out)[height + 1] == 1) return graph::OpClass::Matmul;
+    const std::int64_t size = (*filter)[0] == (*filter)[1] ? (*filter)[0] : 0;
+    if (size == 1) return graph::OpClass::Conv1x1;
+    const bool by_one = std::all_of(node_.strides.begin(), node_.strides.end(), [](std::int64_t s) { return s == 1; });
+    if (size == 3 && by_one) return graph::OpClass::Conv3x3;
+    return size >= 5 && by_one ? graph::OpClass::ConvLarge : graph::OpClass::Conv;
+  }
+
+  graph::OpClass op_class() const {
+    using graph::OpClass;
+    const std::string_view op = main_op(node_.op);
+    if (op.starts_with("DepthwiseConv2dNative")) return OpClass::Depthwise;
+    if (op == "Conv2D") return convolution(input(1), output());
+    if (op == "Conv2DBackpropInput") return convolution(input(1), input(2));
+    if (op == "Conv2DBackpropFilter") return convolution(output(), input(2));
+    if (op.starts_with("Conv3D")) return OpClass::Conv;
+    if (op == "MatMul" || op.starts_with("BatchMatMul")) return OpClass::Matmul;
+    if (op.starts_with("MaxPool") || op.starts_with("AvgPool")) return OpClass::Pooling;
+    if (op.starts_with("FusedBatchNorm")) return OpClass::Normalization;
+    const bool plain = is_one_of(op, kElementwise) || is_one_of(op, kReductions) || is_one_of(op, kMoves) ||
+                       op == "AddN" || op == "L2Loss" || op.ends_with("Softmax") ||
+                       op.ends_with("SoftmaxCrossEntropyWithLogits");
+    return plain ? OpClass::Elementwise : OpClass::Other;
+  }
+
   double flops() {
     const std::string_view op = main_op(node_.op);
     if (op == "Conv2D" || op == "Conv3D" || op == "DepthwiseConv2dNative")
@@ -188,13 +227,14 @@ class Cost {
   std::uint32_t id_;
   const TfNode& node_;
   const TfShapes& shapes_;
+  std::int64_t batch_;
   TfCost result_;
 };
 
 }  // namespace
 
-TfCost cost_of(const TfGraph& graph, std::uint32_t node, const TfShapes& shapes) {
-  return Cost(graph, node, shapes).run();
+TfCost cost_of(const TfGraph& graph, std::uint32_t node, const TfShapes& shapes, std::int64_t batch) {
+  return Cost(graph, node, shapes, batch).run();
 }
 
 }  // namespace stretto::io

@@ -15,19 +15,23 @@
 #include <optional>
 
 #include "io/import/tensorflow_nodes.hpp"
+#include "models/graph/graph.hpp"
 
 namespace stretto::io {
 
 struct TfCost {
   double flops = 0;
   double memory_bytes = 0;
+  double fixed_bytes = 0;  // of tensors whose first dimension is not the batch
+  graph::OpClass op_class = graph::OpClass::Other;
   bool known = true;
 };
 
 // The shape of an output, if it is known.
 using TfShapes = std::function<std::optional<TfShape>(std::uint32_t node, std::int32_t slot)>;
 
-// `type` is the op's element type by its attributes; 0 counts as 4 bytes an element. O(inputs).
-TfCost cost_of(const TfGraph& graph, std::uint32_t node, const TfShapes& shapes);
+// `type` is the op's element type by its attributes; 0 counts as 4 bytes an element. A tensor counts as one of samples,
+// whose bytes grow with the batch, if its first dimension is `batch`. O(inputs).
+TfCost cost_of(const TfGraph& graph, std::uint32_t node, const TfShapes& shapes, std::int64_t batch);
 
 }  // namespace stretto::io

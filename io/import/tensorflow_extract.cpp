@@ -98,8 +98,8 @@ class Extraction {
     make_ops();
     finish_parameters();
     set_phases();
-    set_costs();
     set_batch(batch);
+    set_costs();
     describe();
     return std::move(out_);
   }
@@ -388,13 +388,16 @@ class Extraction {
   void set_costs() {
     const TfShapes shapes = [this](std::uint32_t i, std::int32_t slot) { return shape_of(i, slot); };
     const auto add = [&](graph::OpId op, std::uint32_t i) {
-      const TfCost cost = cost_of(graph_, i, shapes);
+      const TfCost cost = cost_of(graph_, i, shapes, out_.batch);
       if (!cost.known) {
         shapeless_.add(node(i).name);
         return;
       }
-      out_.ops[op.index()].flops += cost.flops;
-      out_.ops[op.index()].memory_bytes += cost.memory_bytes;
+      graph::Op& o = out_.ops[op.index()];
+      o.flops += cost.flops;
+      o.memory_bytes += cost.memory_bytes;
+      o.fixed_bytes += cost.fixed_bytes;
+      if (o.op_class == graph::OpClass::Other) o.op_class = cost.op_class;
     };
     for (std::size_t k = 0; k < node_of_.size(); ++k)
       if (becomes_op(node_of_[k])) add(graph::OpId(k), node_of_[k]);

@@ -81,6 +81,8 @@ TfNode to_node(const tf::NodeDef& def) {
       node.shape = to_shape(value.shape());
     } else if (key == "ksize") {
       node.kernel.assign(value.list().i().begin(), value.list().i().end());
+    } else if (key == "strides") {
+      node.strides.assign(value.list().i().begin(), value.list().i().end());
     } else if (key == "data_format") {
       node.data_format = value.s();
     } else if (key == "transpose_a" || key == "adj_x") {

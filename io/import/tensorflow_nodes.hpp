@@ -54,6 +54,7 @@ class TfNode {
   std::int32_t type = 0;               // T or dtype
   std::optional<TfShape> shape;        // attribute "shape"
   std::vector<std::int64_t> kernel;    // ksize
+  std::vector<std::int64_t> strides;
   std::string data_format;
   bool transpose_a = false;
   bool transpose_b = false;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 #include <vector>
@@ -85,6 +86,17 @@ void read_amount(const json::Value& value, double& out) {
     out = *number;
 }
 
+void read_class(const json::Value& value, graph::OpClass& out) {
+  const auto text = value.string();
+  if (!text) return;
+  const auto& names = graph::kOpClassNames;
+  const auto it = std::find(names.begin(), names.end(), *text);
+  if (it == names.end())
+    value.error(fmt::format("\"{}\" is no class of ops", *text), "docs/reference/workload.md lists them");
+  else
+    out = static_cast<graph::OpClass>(it - names.begin());
+}
+
 void read_op(const json::Value& value, std::vector<RawOp>& ops) {
   RawOp raw;
   raw.place = value.place();
@@ -96,7 +108,10 @@ void read_op(const json::Value& value, std::vector<RawOp>& ops) {
       {"reads", false, [&](const json::Value& v) { read_references(v, raw.reads); }},
       {"flops", false, [&](const json::Value& v) { read_amount(v, raw.op.flops); }},
       {"memory_bytes", false, [&](const json::Value& v) { read_amount(v, raw.op.memory_bytes); }},
+      {"fixed_bytes", false, [&](const json::Value& v) { read_amount(v, raw.op.fixed_bytes); }},
+      {"class", false, [&](const json::Value& v) { read_class(v, raw.op.op_class); }},
   });
+  if (raw.op.fixed_bytes > raw.op.memory_bytes) value.error("fixed_bytes must not be more than memory_bytes");
   ops.push_back(std::move(raw));
 }
 
@@ -206,7 +221,10 @@ std::string write_workload(const graph::Graph& graph) {
   using Style = json::Writer::Style;
   json::Writer w;
   w.begin_object();
-  w.member("format", kWorkloadFormat).member("version", kWorkloadVersion);
+  const bool classes = std::any_of(graph.ops.begin(), graph.ops.end(), [](const graph::Op& op) {
+    return op.op_class != graph::OpClass::Other || op.fixed_bytes > 0;
+  });
+  w.member("format", kWorkloadFormat).member("version", classes ? kWorkloadVersion : 1);
   w.member("name", graph.name).member("source", graph.source).member("batch", graph.batch);
   w.key("ops").begin_array();
   for (const graph::Op& op : graph.ops) {
@@ -225,6 +243,9 @@ std::string write_workload(const graph::Graph& graph) {
     }
     if (op.flops > 0) w.member("flops", op.flops);
     if (op.memory_bytes > 0) w.member("memory_bytes", op.memory_bytes);
+    if (op.fixed_bytes > 0) w.member("fixed_bytes", op.fixed_bytes);
+    if (op.op_class != graph::OpClass::Other)
+      w.member("class", graph::kOpClassNames[static_cast<std::size_t>(op.op_class)]);
     w.end_object();
   }
   w.end_array();

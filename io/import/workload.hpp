@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// stretto's own workload file: a replica graph as JSON, "format": "stretto-workload", "version": 1. Ops and parameters
-// refer to each other by name. Reading is strict: an unknown or doubled key, a wrong type, a name that does not exist
-// or a newer version is an error with its place; all errors of a file come at once. docs/reference/workload.md lists
-// every key.
+// stretto's own workload file: a replica graph as JSON, "format": "stretto-workload", "version": 1 or 2. 2 has an op's
+// class and fixed_bytes; a graph without them is written as version 1. Ops and parameters refer to each other by name.
+// Reading is strict: an unknown or doubled key, a wrong type, a name that does not exist or a newer version is an error
+// with its place; all errors of a file come at once. docs/reference/workload.md lists every key.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@
 namespace stretto::io {
 
 inline constexpr std::string_view kWorkloadFormat = "stretto-workload";
-inline constexpr std::int64_t kWorkloadVersion = 1;
+inline constexpr std::int64_t kWorkloadVersion = 2;
 
 // Reads a workload file (gzip or plain).
 graph::Graph read_workload(const std::string& path);

@@ -17,11 +17,22 @@
 
 namespace stretto::cluster {
 
-// A compute device that runs one op at a time per core: a GPU has one (serial), a CPU n.
+// Which ready op a device takes first: the one that became ready first, the one with the longest path to the end of the
+// step, or any (TensorFlow's executor). Ties by op.
+enum class OpOrder : std::uint8_t { Fifo, Priority, Random };
+
+// A compute device that runs one op at a time per core, each at full speed: a GPU has one core per stream, a CPU n. A
+// GPU's copy engines, one each way, move one tensor at a time: copy_launch + bytes / rate.
 struct Device {
   std::string name;
   std::uint32_t cores = 1;  // >= 1
   double speed = 1.0;       // > 0; op time = profiled time / speed
+  OpOrder order = OpOrder::Fifo;
+  Bandwidth copy_in = Bandwidth::unlimited();   // host to device, after a pull
+  Bandwidth copy_out = Bandwidth::unlimited();  // device to host, before a push
+  Duration copy_launch = {};
+  bool copies_in() const { return copy_launch > Duration() || !copy_in.is_unlimited(); }
+  bool copies_out() const { return copy_launch > Duration() || !copy_out.is_unlimited(); }
 };
 
 // Cost of handling one message at one end: per_message + bytes * per_byte, on one service thread.

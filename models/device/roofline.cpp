@@ -10,12 +10,20 @@ namespace stretto::device {
 
 namespace {
 
+// 0: none given.
+double class_efficiency(const graph::Op& op, const Roofline& d) {
+  const auto c = static_cast<std::size_t>(op.op_class);
+  return op.phase == graph::Phase::Backward && d.backward[c] > 0 ? d.backward[c] : d.forward[c];
+}
+
 double compute_seconds(const graph::Op& op, const Roofline& d) {
-  return op.flops / (d.peak_flops * d.flops_efficiency);
+  const double own = is_of_memory(op.op_class) ? 0 : class_efficiency(op, d);
+  return op.flops / (d.peak_flops * (own > 0 ? own : d.flops_efficiency));
 }
 
 double memory_seconds(const graph::Op& op, const Roofline& d) {
-  return op.memory_bytes / (d.memory_bandwidth * d.memory_efficiency);
+  const double own = is_of_memory(op.op_class) ? class_efficiency(op, d) : 0;
+  return op.memory_bytes / (d.memory_bandwidth * (own > 0 ? own : d.memory_efficiency));
 }
 
 }  // namespace
@@ -23,8 +31,13 @@ double memory_seconds(const graph::Op& op, const Roofline& d) {
 bool is_sound(const Roofline& d) {
   const auto positive = [](double x) { return x > 0 && std::isfinite(x); };
   const auto share = [](double x) { return x > 0 && x <= 1; };
-  return positive(d.peak_flops) && positive(d.memory_bandwidth) && share(d.flops_efficiency) &&
-         share(d.memory_efficiency) && d.launch >= Duration() && d.launch <= graph::kMaxTotalTime;
+  const auto known = [](const ClassEfficiency& e) {
+    return e[static_cast<std::size_t>(graph::OpClass::Other)] == 0 &&
+           std::all_of(e.begin(), e.end(), [](double x) { return x >= 0 && x <= kMaxClassEfficiency; });
+  };
+  return known(d.forward) && known(d.backward) && positive(d.peak_flops) && positive(d.memory_bandwidth) &&
+         share(d.flops_efficiency) && share(d.memory_efficiency) && d.launch >= Duration() &&
+         d.launch <= graph::kMaxTotalTime;
 }
 
 Duration op_time(const graph::Op& op, const Roofline& device) {

@@ -48,6 +48,17 @@ BitMatrix needs(const Graph& graph) {
   return result;
 }
 
+std::vector<Duration> paths_to_end(const Graph& graph) {
+  const std::vector<OpId> order = topological_order(graph);
+  std::vector<Duration> path(graph.ops.size());
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    const Op& op = graph.ops[it->index()];
+    path[it->index()] += op.time;  // what follows is there by now
+    for (const OpId input : op.inputs) path[input.index()] = std::max(path[input.index()], path[it->index()]);
+  }
+  return path;
+}
+
 Duration critical_path(const Graph& graph) {
   std::vector<Duration> end(graph.ops.size());
   Duration longest;

@@ -18,6 +18,9 @@ std::vector<OpId> topological_order(const Graph& graph);
 // Row per op: the parameters that it depends on, directly or through other ops. O((ops + edges) x parameters / 64).
 BitMatrix needs(const Graph& graph);
 
+// Per op: longest path of op times from its start to the end of the graph. O(ops + edges).
+std::vector<Duration> paths_to_end(const Graph& graph);
+
 // Longest path of op times. O(ops + edges).
 Duration critical_path(const Graph& graph);
 

@@ -92,6 +92,8 @@ Reduction reduce(const Graph& graph, Keep keep) {
     merged.time += graph.ops[i].time;
     merged.flops += graph.ops[i].flops;
     merged.memory_bytes += graph.ops[i].memory_bytes;
+    merged.fixed_bytes += graph.ops[i].fixed_bytes;
+    if (merged.op_class != graph.ops[i].op_class) merged.op_class = OpClass::Other;
   }
   for (Op& op : result.graph.ops) op.inputs = translated(op.inputs, result.new_op);
   for (Parameter& p : result.graph.parameters)

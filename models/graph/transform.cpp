@@ -16,19 +16,22 @@ Graph with_batch(const Graph& graph, std::int64_t batch, double fixed_share) {
   out.batch = batch;
   for (Op& op : out.ops) {
     op.time = op.time.scaled(fixed_share + (1 - fixed_share) * ratio);
-    op.flops *= ratio;
-    op.memory_bytes *= ratio;
+    // An op whose traffic is all fixed works on weights alone.
+    if (op.memory_bytes == 0 || op.fixed_bytes < op.memory_bytes) op.flops *= ratio;
+    op.memory_bytes = op.fixed_bytes + (op.memory_bytes - op.fixed_bytes) * ratio;
   }
   return out;
 }
 
-Graph with_bytes(const Graph& graph, double ratio) {
+Bytes share_of(Bytes bytes, double ratio) {
   STRETTO_ASSERT(ratio > 0 && ratio <= 1, "ratio {}", ratio);
+  const auto share = static_cast<std::int64_t>(std::ceil(static_cast<double>(bytes.count()) * ratio));
+  return Bytes(std::clamp<std::int64_t>(share, 1, bytes.count()));
+}
+
+Graph with_bytes(const Graph& graph, double ratio) {
   Graph out = graph;
-  for (Parameter& p : out.parameters) {
-    const auto bytes = static_cast<std::int64_t>(std::ceil(static_cast<double>(p.bytes.count()) * ratio));
-    p.bytes = Bytes(std::clamp<std::int64_t>(bytes, 1, p.bytes.count()));
-  }
+  for (Parameter& p : out.parameters) p.bytes = share_of(p.bytes, ratio);
   return out;
 }
 

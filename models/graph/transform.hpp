@@ -26,6 +26,9 @@ namespace stretto::graph {
 // `batch` > 0, 0 <= fixed_share <= 1.
 Graph with_batch(const Graph& graph, std::int64_t batch, double fixed_share);
 
+// ratio x bytes, rounded up, at least 1 and at most `bytes`; 0 < ratio <= 1.
+Bytes share_of(Bytes bytes, double ratio);
+
 // 0 < ratio <= 1.
 Graph with_bytes(const Graph& graph, double ratio);
 

@@ -53,9 +53,15 @@ void Compiler::add_worker(std::uint32_t w) {
   step.worker = w;
   step.start = step.begun = add(Role::Start, w, 0, builder_.add_join());
   out_.start.push_back(step.start);
-  if (cluster_.step_overhead > Duration()) {
-    step.begun = add(Role::Overhead, w, 0, builder_.add_delay(cluster_.step_overhead));
+  if (w < options_.late.size() && options_.late[w] > Duration()) {
+    const auto pool = builder_.add_pool({cluster_.workers[w].name + " late start", 0, program::PoolRule::Fifo});
+    step.begun = add(Role::Late, w, 0, builder_.add_compute(pool, options_.late[w]));
     builder_.add_edge(step.start, step.begun);
+  }
+  if (cluster_.step_overhead > Duration()) {
+    const ActivityId overhead = add(Role::Overhead, w, 0, builder_.add_delay(cluster_.step_overhead));
+    builder_.add_edge(step.begun, overhead);
+    step.begun = overhead;
   }
   add_passes(step);
   end_step(step);
@@ -108,9 +114,20 @@ void Compiler::add_passes(Step& step) {
   if (has_input) add_input(step, 0, begins, inputs);
   const std::size_t first_pull = out_.pull.size();
   if (!all_reduce()) add_pulls(w, step.begun);
-  std::vector<bool> unread(all_reduce() ? 0 : out_.transfers, true);
+  // What ops wait for: pulled slices, on the device.
+  std::vector<ActivityId> arrived;
+  const cluster::Device& device = cluster_.workers[w].device;
+  if (!all_reduce()) arrived.assign(out_.pull.begin() + static_cast<std::ptrdiff_t>(first_pull), out_.pull.end());
+  if (device.copies_in())
+    for (std::uint32_t t = 0; t < arrived.size(); ++t) {
+      const Duration time = device.copy_launch + transfer_duration(layout_.transfers[t].bytes, device.copy_in);
+      const ActivityId copy = add(Role::CopyIn, w, t, builder_.add_compute(out_.copy_in[w], time));
+      builder_.add_edge(arrived[t], copy);
+      arrived[t] = copy;
+    }
+  std::vector<bool> unread(arrived.size(), true);
   std::vector<bool> is_sink(graph_.ops.size(), true);
-  const double speed = cluster_.workers[w].device.speed;
+  const double speed = device.speed;
   ActivityId begun = step.begun;
   std::vector<ActivityId>& op = step.gradients;
   op.resize(graph_.ops.size());
@@ -132,7 +149,7 @@ void Compiler::add_passes(Step& step) {
           continue;
         }
         for (std::uint32_t t = layout_.first[p.index()]; t < layout_.first[p.index() + 1] && pass == 0; ++t) {
-          builder_.add_edge(out_.pull[first_pull + t], op[o]);
+          builder_.add_edge(arrived[t], op[o]);
           unread[t] = false;
         }
       }
@@ -154,7 +171,7 @@ void Compiler::add_passes(Step& step) {
     if (options_.passes > 1) builder_.add_edge(inputs.back(), inputs.front(), 1);
   }
   for (std::uint32_t t = 0; t < unread.size(); ++t)
-    if (unread[t]) builder_.add_edge(out_.pull[first_pull + t], step.ops_done);
+    if (unread[t]) builder_.add_edge(arrived[t], step.ops_done);
 }
 
 std::uint64_t most_activities(const graph::Graph& graph, const cluster::Cluster& cluster, const plan::Layout& layout,
@@ -165,10 +182,10 @@ std::uint64_t most_activities(const graph::Graph& graph, const cluster::Cluster&
     const double all = messages(collective(cluster, options.all_reduce, Part::Whole));
     const auto each = static_cast<std::uint64_t>(all / static_cast<double>(cluster.workers.size() / ranks));
     const std::uint64_t buckets = plan::bucket_bytes(layout).size();
-    return cluster.workers.size() * (options.passes * (graph.ops.size() + 2) + 5) + 2 +
+    return cluster.workers.size() * (options.passes * (graph.ops.size() + 2) + 6) + 2 +
            buckets * (1 + each + (layout.split ? 2 : 1) * 2 * (ranks + 1));
   }
-  const std::uint64_t per_worker = options.passes * (graph.ops.size() + 2) + 4 * transfers + cluster.servers.size() + 5;
+  const std::uint64_t per_worker = options.passes * (graph.ops.size() + 2) + 6 * transfers + cluster.servers.size() + 6;
   return cluster.workers.size() * per_worker + 2 * transfers + 2;
 }
 

@@ -20,7 +20,9 @@
 //                     the updates are done. A worker that comes to a step that is over by then skips it
 // Accumulation is `passes` > 1 in any mode of training. Pulls read at their hand-over what the server has by then.
 // A slice is pulled, pushed, aggregated and updated alone; an op that reads a parameter waits for all its slices.
-// Costs of messages follow channel.hpp; a stage without cost takes no thread. See docs/model.md, sections 1 to 7.
+// With copy engines, a pulled slice is copied to the device before ops may read it, and a gradient's slices are copied
+// to the host before they are pushed; each engine takes what is ready first. Costs of messages follow channel.hpp; a
+// stage without cost takes no thread. See docs/model.md, sections 1 to 7.
 // Cost: O(workers x (ops + edges + transfers)).
 #pragma once
 
@@ -55,13 +57,14 @@ struct Options {
   std::uint32_t staleness = 0;                              // Ssp
   std::uint32_t backups = 0;                                // Backup: < workers
   std::uint32_t passes = 1;                                 // forward and backward passes between pulls and pushes
+  std::vector<Duration> late = {};  // per worker (as far as it goes): delay of each step's start, before its overhead
   Exchange exchange = Exchange::ParameterServer;            // AllReduce: training, Sync or Local
   AllReduce all_reduce = {};
 };
 
-// What an activity stands for. `item` is an op, a transfer or a server (Request), else 0; of a collective the first
-// transfer of its bucket. `worker` is 0 where it has none (Aggregate, Update of all workers' gradients, StepEnd, Gate;
-// Negotiation, Collective, CollectiveDone), and of a message the sender.
+// What an activity stands for. `item` is an op, a transfer (also of copies) or a server (Request), else 0; of a
+// collective the first transfer of its bucket. `worker` is 0 where it has none (Aggregate, Update of all workers'
+// gradients, StepEnd, Gate; Negotiation, Collective, CollectiveDone), and of a message the sender.
 enum class Role : std::uint8_t {
   Start,
   Overhead,
@@ -78,6 +81,9 @@ enum class Role : std::uint8_t {
   PassDone,
   Sum,
   Gate,
+  CopyIn,
+  CopyOut,
+  Late,
   Negotiation,     // all ranks have the gradients of a bucket
   Collective,      // turn of a collective, for all ranks
   Enter,           // a rank has a stream for it
@@ -119,6 +125,9 @@ struct Compiled {
   std::vector<program::ActivityId> applied;  // the same; async and ssp: end of the update with that gradient
   std::vector<program::ActivityId> start;    // per worker: start of its step
   std::vector<program::PoolId> device;       // per worker
+  std::vector<program::PoolId> copy_in;      // copy engines, per worker; empty where no device has them
+  std::vector<program::PoolId> copy_out;
+  std::vector<std::uint32_t> op_rank;  // per op: place by the longest path behind it; empty where no device asks for it
   std::vector<program::PoolId> worker_threads;
   std::vector<program::PoolId> server_threads;
   std::vector<HostLinks> worker_links;  // of its host

@@ -51,6 +51,8 @@ class Compiler {
     return options_.synchronization != Synchronization::Async && options_.synchronization != Synchronization::Ssp;
   }
 
+  void rank_ops();
+  void add_copy_engines();
   void add_resources();
   void add_channels();
   // The link, made when it is first asked for.

@@ -68,6 +68,12 @@ std::string describe(const Compiled& compiled, const graph::Graph& graph, const 
       return "end of all reduce-scatters";
     case Role::StepEnd:
       return "barrier";
+    case Role::CopyIn:
+      return fmt::format("copy of {} to the device of worker {}", transfer(), label.worker);
+    case Role::CopyOut:
+      return fmt::format("copy of the gradient of {} from the device of worker {}", transfer(), label.worker);
+    case Role::Late:
+      return fmt::format("late start of worker {}", label.worker);
     case Role::Input:
       return fmt::format("input of worker {}", label.worker);
   }

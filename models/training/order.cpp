@@ -139,6 +139,9 @@ program::OrderTable compile_order(const Compiled& compiled, const plan::Layout& 
   table.leader.assign(compiled.program.channels.size(), 0);
   table.credit.assign(compiled.program.channels.size(), 0);
   table.rank.assign(compiled.program.size(), program::kPassFreely);
+  if (!compiled.op_rank.empty())
+    for (std::size_t a = 0; a < compiled.labels.size(); ++a)
+      if (compiled.labels[a].role == Role::Op) table.rank[a] = compiled.op_rank[compiled.labels[a].item];
   STRETTO_ASSERT(order.start_offsets.empty() || order.start_offsets.size() == compiled.workers, "{} offsets of {}",
                  order.start_offsets.size(), compiled.workers);
   for (std::uint32_t w = 0; w < order.start_offsets.size(); ++w)

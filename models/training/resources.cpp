@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pools, links and channels of a cluster.
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
+#include "models/graph/order.hpp"
 #include "models/training/compiler.hpp"
 #include "sim/base/assert.hpp"
 
@@ -13,6 +15,18 @@ namespace {
 channel::Service service(const cluster::ServiceCost& cost, program::PoolId pool) {
   if (cost.is_zero()) return {};
   return {pool.index(), cost.per_message, cost.per_byte_ps};
+}
+
+program::PoolRule pool_rule(cluster::OpOrder order) {
+  switch (order) {
+    case cluster::OpOrder::Fifo:
+      return program::PoolRule::Fifo;
+    case cluster::OpOrder::Priority:
+      return program::PoolRule::Priority;
+    case cluster::OpOrder::Random:
+      return program::PoolRule::Random;
+  }
+  return program::PoolRule::Fifo;
 }
 
 }  // namespace
@@ -39,12 +53,37 @@ void Compiler::set_route(channel::Channel& channel, cluster::End from, cluster::
   channel.latency = path.latency;
 }
 
+// Ops by the longest path from their start to the end of the step, longest first; ties by op.
+void Compiler::rank_ops() {
+  if (std::none_of(cluster_.workers.begin(), cluster_.workers.end(),
+                   [](const cluster::Worker& w) { return w.device.order == cluster::OpOrder::Priority; }))
+    return;
+  const std::vector<Duration> path = graph::paths_to_end(graph_);
+  std::vector<std::uint32_t> by_path(path.size());
+  std::iota(by_path.begin(), by_path.end(), 0U);
+  std::stable_sort(by_path.begin(), by_path.end(), [&](std::uint32_t a, std::uint32_t b) { return path[a] > path[b]; });
+  out_.op_rank.resize(path.size());
+  for (std::uint32_t place = 0; place < by_path.size(); ++place) out_.op_rank[by_path[place]] = place;
+}
+
+void Compiler::add_copy_engines() {
+  const auto some = [&](auto has) { return std::any_of(cluster_.workers.begin(), cluster_.workers.end(), has); };
+  if (some([](const cluster::Worker& w) { return w.device.copies_in(); }))
+    for (const auto& worker : cluster_.workers)
+      out_.copy_in.push_back(builder_.add_pool({worker.name + " copies in", 1, program::PoolRule::Fifo}));
+  if (training_ && some([](const cluster::Worker& w) { return w.device.copies_out(); }))
+    for (const auto& worker : cluster_.workers)
+      out_.copy_out.push_back(builder_.add_pool({worker.name + " copies out", 1, program::PoolRule::Fifo}));
+}
+
 void Compiler::add_resources() {
   using cluster::LinkKind;
+  rank_ops();
   for (std::uint32_t w = 0; w < out_.workers; ++w) {
     const cluster::Worker& worker = cluster_.workers[w];
     STRETTO_ASSERT(worker.with_worker.value_or(0) < std::max(w, 1U), "host of worker {}", w);
-    out_.device.push_back(builder_.add_pool({worker.name + " device", worker.device.cores, program::PoolRule::Fifo}));
+    out_.device.push_back(
+        builder_.add_pool({worker.name + " device", worker.device.cores, pool_rule(worker.device.order)}));
     out_.worker_threads.push_back(
         builder_.add_pool({worker.name + " threads", worker.threads, program::PoolRule::Fifo}));
     const std::uint32_t host = worker.with_worker.value_or(w);
@@ -69,6 +108,7 @@ void Compiler::add_resources() {
 }
 
 void Compiler::add_channels() {
+  add_copy_engines();
   channel::Channel c;
   c.streams = cluster_.network.streams;
   for (std::uint32_t w = 0; w < out_.workers; ++w)

@@ -67,7 +67,14 @@ void Compiler::add_pushes(const Step& step) {
     const ActivityId push =
         add(Role::Push, w, t, builder_.add_message(push_channel_[w * out_.servers + transfer.server], transfer.bytes));
     out_.push[first_push + t] = push;
-    builder_.add_edge(step.gradients[graph_.parameters[transfer.parameter.index()].gradient.index()], push);
+    ActivityId gradient = step.gradients[graph_.parameters[transfer.parameter.index()].gradient.index()];
+    if (const cluster::Device& device = cluster_.workers[w].device; device.copies_out()) {
+      const Duration time = device.copy_launch + transfer_duration(transfer.bytes, device.copy_out);
+      const ActivityId copy = add(Role::CopyOut, w, t, builder_.add_compute(out_.copy_out[w], time));
+      builder_.add_edge(gradient, copy);
+      gradient = copy;
+    }
+    builder_.add_edge(gradient, push);
     if (!shared_updates()) {
       out_.applied[first_push + t] = add_own_update(w, t, push);
       builder_.add_edge(out_.applied[first_push + t], step.done);
@@ -131,6 +138,9 @@ void Compiler::skip_late_steps() {
       case Role::PassDone:
       case Role::OpsDone:
       case Role::Arrived:
+      case Role::CopyIn:
+      case Role::CopyOut:
+      case Role::Late:
         builder_.skip_with(group[label.worker], ActivityId(a));
         break;
       case Role::Input:

@@ -3,12 +3,22 @@
 
 namespace stretto::training {
 
+std::vector<Duration> late_delays(const VariationSpec& spec) {
+  std::vector<Duration> delays;
+  for (const LateStart& late : spec.late_starts) {
+    delays.resize(std::max<std::size_t>(delays.size(), late.worker + 1));
+    delays[late.worker] = late.delay;
+  }
+  return delays;
+}
+
 program::Variation compile_variation(const Compiled& compiled, const VariationSpec& spec, std::uint64_t stream) {
   program::Variation v;
   v.stream = stream;
   v.law = spec.law;
   v.cv = spec.compute_cv;
-  if (v.cv > 0) {
+  if (spec.noisy()) {
+    v.factors = spec.factors;
     v.key.resize(compiled.labels.size());
     for (std::size_t a = 0; a < compiled.labels.size(); ++a) {
       const Label& label = compiled.labels[a];
@@ -29,6 +39,15 @@ program::Variation compile_variation(const Compiled& compiled, const VariationSp
     if (n.host >= hosts.size()) continue;
     v.links.push_back({hosts[n.host].up, n.at, n.factor});
     v.links.push_back({hosts[n.host].down, n.at, n.factor});
+  }
+  if (spec.late_starts.empty()) return v;
+  // Keys of late starts, of toggles and of ops draw apart.
+  constexpr std::uint64_t kApart = std::uint64_t{1} << 62;
+  for (std::uint32_t a = 0; a < compiled.labels.size(); ++a) {
+    if (compiled.labels[a].role != Role::Late) continue;
+    for (const LateStart& late : spec.late_starts)
+      if (late.worker == compiled.labels[a].worker)
+        v.chances.push_back({a, late.worker | kApart, late.probability, late.spread});
   }
   return v;
 }

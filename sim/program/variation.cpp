@@ -37,18 +37,30 @@ double gamma(double cv, Draw&& draw) {
 
 double Variation::factor(std::uint32_t activity, std::uint32_t iteration, std::uint32_t pool, Time at) const {
   double f = 1;
-  if (cv > 0 && key[activity] != 0) {
+  if (!key.empty() && key[activity] != 0) {
     const auto draw = [&](std::uint64_t n) { return hash_draw(stream, key[activity], iteration, n); };
-    if (law == NoiseLaw::Gamma) {
+    if (law == NoiseLaw::Empirical) {
+      f = factors[draw(0) % factors.size()];
+    } else if (law == NoiseLaw::Gamma) {
       f = gamma(cv, draw);
     } else {
       const double variance = std::log1p(cv * cv);
       f = std::exp(std::sqrt(variance) * normal(draw(0), draw(1)) - variance / 2);
     }
   }
+  if (!chances.empty()) f *= chance_factor(activity, iteration);
   for (const SlowWindow& w : slow)
     if (w.pool == pool && at >= w.from && at < w.until) f *= w.factor;
   return f;
+}
+
+double Variation::chance_factor(std::uint32_t activity, std::uint32_t iteration) const {
+  const auto it = std::lower_bound(chances.begin(), chances.end(), activity,
+                                   [](const Chance& c, std::uint32_t a) { return c.activity < a; });
+  if (it == chances.end() || it->activity != activity) return 1;
+  const auto unit = [&](std::uint64_t n) { return to_unit(hash_draw(stream, it->key, iteration, n)); };
+  if (it->probability < 1 && unit(0) >= it->probability) return 0;
+  return it->spread ? -std::log(unit(1)) : 1.0;
 }
 
 double Variation::toggle_factor(std::uint32_t pool, Time at, ToggleState& state) const {

@@ -92,6 +92,10 @@ class Validation(unittest.TestCase):
                         *self.data('cscs_tf/piz_daint_inception_v3.csv', 'tf_models/variables.json'))
         self.hold_cells(committed, now, [f'| {gpus} |' for gpus in (2, 8, 16, 32)])
 
+    def test_devices(self):
+        self.data('tf_benchmarks', 'tf_models', 'pipedream', 'gavel')
+        self.hold('devices', '.', 5, 15)
+
 
 if __name__ == '__main__':
     tap.main()

@@ -92,6 +92,17 @@ void loosen(graph::Graph& g, RandomStream& random) {
   }
 }
 
+// Any order of ops, copies that bounds leave out.
+void vary_devices(cluster::Cluster& c, std::uint64_t seed) {
+  RandomStream random(seed, "tests/property/bounds/devices");
+  for (cluster::Worker& worker : c.workers) {
+    worker.device.order = static_cast<cluster::OpOrder>(random.below(3));
+    if (random.below(3) == 0) worker.device.copy_in = random_rate(random);
+    if (random.below(3) == 0) worker.device.copy_out = random_rate(random);
+    if (random.below(4) == 0) worker.device.copy_launch = Duration::us(1);
+  }
+}
+
 Case random_case(std::uint64_t seed) {
   RandomStream random(seed, "tests/property/bounds");
   Case c;
@@ -102,6 +113,7 @@ Case random_case(std::uint64_t seed) {
   if (c.training && random.below(3) == 0) loosen(c.graph, random);
   if (random.below(4) == 0) c.graph.parameters.push_back({"unread", Bytes(16), false, {}});
   c.cluster = random_cluster(random);
+  vary_devices(c.cluster, seed);
   const auto servers = static_cast<std::uint32_t>(c.cluster.servers.size());
   const char* const names[] = {"round_robin", "greedy", "partitioned"};
   c.layout = placement::place(names[random.below(3)], c.graph, servers);

@@ -63,6 +63,9 @@ Cell random_setup(RandomStream& random) {
     worker.name = fmt::format("worker {}", w);
     worker.device.speed = w == 0 ? 1.0 : 0.9;
     worker.device.cores = random.below(4) == 0 ? 2 : 1;
+    worker.device.order = random.below(3) == 0 ? cluster::OpOrder::Priority : cluster::OpOrder::Fifo;
+    if (random.below(3) == 0) worker.device.copy_in = random_rate(random);
+    if (random.below(3) == 0) worker.device.copy_out = random_rate(random);
     worker.nic = {random_rate(random), random_rate(random)};
     worker.threads = static_cast<std::uint32_t>(random.below(3));
     worker.send = random_cost(random);
@@ -239,6 +242,7 @@ TEST(Evaluator, ClosedFormIsTheEngine) {
       setup.cluster.workers.resize(1);
       setup.cluster.servers.resize(1);
       setup.cluster.workers[0].device.cores = 1;
+      setup.cluster.workers[0].device.copy_in = Bandwidth::unlimited();
       setup.cluster.workers[0].receive = setup.cluster.servers[0].send = {};
       setup.cluster.network = {};
       experiment::place(setup);

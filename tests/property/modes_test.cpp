@@ -64,6 +64,11 @@ Case random_case(std::uint64_t seed, std::uint32_t most_workers, bool updates) {
   c.layout = placement::place(random.below(2) == 0 ? "round_robin" : "partitioned", c.graph, servers);
   c.policy = random.below(2) == 0 ? "fifo" : "random";
   if (random.below(2) == 0) c.variation.compute_cv = 0.3;
+  if (random.below(3) == 0)
+    for (auto& worker : c.cluster.workers) {
+      worker.device.order = cluster::OpOrder::Priority;
+      worker.device.copy_in = worker.device.copy_out = rate();
+    }
   if (random.below(3) == 0) c.variation.slow_workers = {{0, 2.5, Time(), Time::never()}};
   return c;
 }

@@ -168,6 +168,34 @@ TEST(Spec, VaryIsLimited) {
   EXPECT_THROW(read(kHead + axes + ", runs.seed: [1, 2]}\n"), UserError);
 }
 
+using Vary = std::vector<std::pair<std::string, std::string>>;
+
+TEST(Spec, ScalingVariesWorkersAndKeepsTheBatchOrTheSamples) {
+  const std::string sets = "vary: {scaling.strong: [1, 2, 8]}\ncluster: {workers: {count: 4}}\n";
+  const Experiment strong = read(kHead + sets, {"workload.batch_per_worker=16"});
+  ASSERT_EQ(strong.points.size(), 3U);
+  EXPECT_EQ(strong.points[2].vary, (Vary{{"cluster.workers.count", "8"}, {"workload.batch_per_worker", "8"}}));
+  for (const Point& p : strong.points) EXPECT_EQ(p.spec.cluster.workers.count * *p.spec.workload.batch_per_worker, 64);
+  const Experiment again = read(effective_yaml(strong));
+  ASSERT_EQ(again.points.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(again.points[i].spec == strong.points[i].spec);
+  const Experiment weak = read(kHead + "vary: {scaling.weak: [1, 2], runs.seed: [1, 2]}\n");
+  ASSERT_EQ(weak.points.size(), 4U);
+  EXPECT_EQ(weak.points[2].vary, (Vary{{"cluster.workers.count", "2"}, {"runs.seed", "1"}}));
+  EXPECT_EQ(weak.points[2].spec.workload.batch_per_worker, std::nullopt);
+  for (const char* bad : {"scaling.strong: [1]", "scaling.week: [1]", "scaling.weak: [0]",
+                          "scaling.weak: [1], cluster.workers.count: [2]", "cluster.workers: [{}], scaling.weak: [1]"})
+    EXPECT_THROW(read(kHead + "vary: {" + bad + "}\n"), UserError) << bad;
+  EXPECT_THROW(read(kHead + "vary: {scaling.strong: [3]}\n", {"workload.batch_per_worker=16"}), UserError);
+  EXPECT_EQ(read(kHead + "vary: {scaling.weak: [1, 2]}\n", {"cluster.workers.count=3"}).points.size(), 1U);
+}
+
+TEST(Spec, ACoefficientThatReadsLikeAPercentageIsSaid) {
+  EXPECT_EQ(read(kHead, {"noise.compute_cv=5"}).warnings.size(), 1U);
+  EXPECT_TRUE(read(kHead, {"noise.compute_cv=500 %"}).warnings.empty());
+  EXPECT_TRUE(read(kHead, {"noise.compute_cv=0.5"}).warnings.empty());
+}
+
 TEST(Spec, FindingsOfAllPointsAreSaidOnce) {
   try {
     read(kHead + "vary: {runs.seed: [1, x, y], cluster.workers.count: [1, 0]}\nruns: {warm_up: yes}\n");
@@ -194,10 +222,17 @@ std::vector<std::string> random_sets(RandomStream& random) {
       {"noise.distribution", {"gamma"}},
       {"noise.stragglers", {"{slowdown: 2.5, mean_on: 1 s, mean_off: 3 ms}", "{mean_on: 1 us, times: fixed}"}},
       {"noise.slow_workers", {"[{worker: 0, slowdown: 1.3, from: 1 ms}]", "[{worker: 0, slowdown: 0.5, until: 1 s}]"}},
+      {"noise.late_starts",
+       {"[{worker: 0, delay: 5 ms, probability: 10 %}]", "[{worker: 0, delay: 1 s, times: exponential}]"}},
+      {"workload.sparse", {"[{parameter: \"emb: *\", share: 2 %}]"}},
       {"noise.nics", {"[{server: 0, factor: 0.5}, {worker: 0, at: 1 s, factor: 3}]"}},
       {"cluster.workers.count", {"1", "17", "4096"}},
       {"cluster.workers.device",
-       {"{name: x, kind: cpu, cores: 7, speed: 0.1}", "{speed: 3.3333333333333335}", "{kind: cpu}"}},
+       {"{name: x, kind: cpu, cores: 7, speed: 0.1}", "{speed: 3.3333333333333335}", "{kind: cpu}",
+        "{streams: 2, order: random, copy_in: 12 GB/s, copy_launch: 5 us}",
+        "{kind: cpu, cores: 8, intra_op: 4, intra_op_share: 90 %, order: priority}",
+        "{peak_gflops: 10, memory_gbytes: 3, efficiency: {conv_3x3: 2.1, pooling: 40 %}, backward_efficiency: {conv: "
+        "0.3}}"}},
       {"cluster.workers.nic", {"10 Gbit/s", "unlimited", "{up: 1234567 bit/s, down: 1 TiB/s}"}},
       {"cluster.workers.threads", {"0", "3"}},
       {"cluster.workers.send", {"{per_message: 44.123456 us}", "{per_byte: 0.1 ns/B}"}},

@@ -11,7 +11,6 @@ namespace {
 
 graph::Op op(double flops, double bytes) {
   graph::Op o;
-  o.name = "o";
   o.flops = flops;
   o.memory_bytes = bytes;
   return o;
@@ -24,6 +23,32 @@ TEST(Roofline, TheSlowerOfWorkAndTrafficCounts) {
   EXPECT_EQ(op_time(op(1e9, 8e7), kDevice), Duration::us(2000 + 5));
   EXPECT_EQ(op_time(op(1e9, 8e8), kDevice), Duration::us(10'000 + 5));
   EXPECT_EQ(op_time(op(0, 0), kDevice), Duration::us(5));
+}
+
+TEST(Roofline, ClassesHaveEfficienciesOfTheirOwn) {
+  using graph::OpClass;
+  Roofline d = kDevice;
+  d.forward[static_cast<std::size_t>(OpClass::Conv3x3)] = 2;  // of the peak
+  d.backward[static_cast<std::size_t>(OpClass::Conv3x3)] = 1;
+  d.forward[static_cast<std::size_t>(OpClass::Pooling)] = 0.4;  // of the bandwidth
+  ASSERT_TRUE(is_sound(d));
+  graph::Op conv = op(1e9, 0);
+  conv.op_class = OpClass::Conv3x3;
+  EXPECT_EQ(op_time(conv, d), Duration::us(500 + 5));
+  conv.phase = graph::Phase::Backward;
+  EXPECT_EQ(op_time(conv, d), Duration::us(1000 + 5));
+  conv.op_class = OpClass::Conv;
+  EXPECT_EQ(op_time(conv, d), Duration::us(2000 + 5)) << "no efficiency of its own";
+  graph::Op pool = op(1e8, 8e8);
+  pool.op_class = OpClass::Pooling;
+  EXPECT_EQ(op_time(pool, d), Duration::us(20'000 + 5));
+  pool.phase = graph::Phase::Backward;
+  EXPECT_EQ(op_time(pool, d), Duration::us(20'000 + 5)) << "that of the forward class";
+  d.forward[static_cast<std::size_t>(OpClass::Other)] = 1;
+  EXPECT_FALSE(is_sound(d));
+  d = kDevice;
+  d.backward[1] = 5;
+  EXPECT_FALSE(is_sound(d));
 }
 
 TEST(Roofline, FillsEveryTimeAndCounts) {

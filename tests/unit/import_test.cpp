@@ -267,6 +267,29 @@ TEST(Workload, WritingWhatWasReadGivesTheSameBytes) {
   EXPECT_EQ(r.graph.parameters[1].gradient, graph::OpId(4));
 }
 
+TEST(Workload, ClassesNeedVersion2AndNothingElseDoes) {
+  graph::Graph g = parse_workload(file::read(fixture("toy_chain.workload.json")), "f");
+  EXPECT_TRUE(contains(write_workload(g), "\"version\": 1"));
+  g.ops[0].op_class = graph::OpClass::Conv3x3;
+  g.ops[0].memory_bytes = 100;
+  g.ops[1].memory_bytes = g.ops[1].fixed_bytes = 30;
+  const std::string text = write_workload(g);
+  EXPECT_TRUE(contains(text, "\"version\": 2"));
+  EXPECT_TRUE(contains(text, "\"class\": \"conv_3x3\""));
+  const graph::Graph again = parse_workload(text, "f");
+  EXPECT_EQ(again.ops[0].op_class, graph::OpClass::Conv3x3);
+  EXPECT_EQ(again.ops[1].fixed_bytes, 30);
+  EXPECT_EQ(write_workload(again), text);
+  const auto replaced = [&](const std::string& from, const std::string& to) {
+    std::string changed = text;
+    return changed.replace(changed.find(from), from.size(), to);
+  };
+  EXPECT_TRUE(contains(error_of(replaced("conv_3x3", "conv_9x9")), "\"conv_9x9\" is no class of ops"));
+  EXPECT_TRUE(contains(error_of(replaced("\"fixed_bytes\": 30", "\"fixed_bytes\": 31")),
+                       "fixed_bytes must not be more than memory_bytes"));
+  EXPECT_TRUE(contains(error_of(replaced("\"version\": 2", "\"version\": 3")), "newer than this program"));
+}
+
 TEST(Workload, OptionsOverrideAndAreSaid) {
   ImportOptions options;
   options.name = "n";
@@ -288,7 +311,7 @@ TEST(Workload, EachMistakeIsNamedAtItsPlace) {
     changed.replace(at, from.size(), to);
     return error_of(changed);
   };
-  EXPECT_TRUE(contains(with("\"version\": 1", "\"version\": 2"), "f:3:14: error: version: version 2 is newer"));
+  EXPECT_TRUE(contains(with("\"version\": 1", "\"version\": 3"), "f:3:14: error: version: version 3 is newer"));
   EXPECT_TRUE(contains(with("\"batch\": 4", "\"batch\": 0"), "f:6:12: error: batch: must be between 1 and"));
   EXPECT_TRUE(contains(with("\"batch\": 4", "\"batsh\": 4"), "f:6:3: error: batsh: unknown key"));
   EXPECT_TRUE(contains(with("\"batch\": 4,", ""), "key \"batch\" is missing"));

@@ -101,6 +101,8 @@ server      holds  transfers  largest  of
 server 0  400 MiB         20  392 MiB  fc6
 server 1  128 MiB         12   64 MiB  fc7
 
+Gradients of fifo by staleness: 0: 25.0 %, 1: 25.0 %, 2: 50.0 %; mean 1.25, at most 2.
+
 cluster.servers.count = 4
 policy  step time  samples/s  vs random  vs fifo  bound  gap  straggler
 file     deadlock          -          -        -      -    -          -

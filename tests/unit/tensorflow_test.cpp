@@ -150,6 +150,10 @@ TEST(TensorFlowStep, GraphAloneHasWorkButNoTimes) {
   EXPECT_DOUBLE_EQ(op_named(g, "gradients/fc/MatMul_grad/MatMul").flops, 2.0 * 8 * 64 * 10);
   EXPECT_DOUBLE_EQ(op_named(g, "fc/MatMul").memory_bytes, 4.0 * (8 * 64 + 64 * 10 + 8 * 10));
   EXPECT_DOUBLE_EQ(op_named(g, "flat").memory_bytes, 0);
+  EXPECT_DOUBLE_EQ(op_named(g, "fc/MatMul").fixed_bytes, 4.0 * 64 * 10);
+  EXPECT_EQ(op_named(g, "fc/MatMul").op_class, graph::OpClass::Matmul);
+  EXPECT_EQ(op_named(g, "conv/Conv2D").op_class, graph::OpClass::Conv3x3);
+  EXPECT_EQ(op_named(g, "gradients/conv/Conv2DBackpropFilter").op_class, graph::OpClass::Conv3x3);
   EXPECT_TRUE(contains(all_notes(result.report), "no op has a time"));
 }
 

@@ -2,8 +2,11 @@
 // Transforms of graphs against figures by hand.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "models/graph/canonical.hpp"
 #include "models/graph/check.hpp"
+#include "models/graph/order.hpp"
 #include "models/graph/transform.hpp"
 #include "tests/support/random_graph.hpp"
 
@@ -50,6 +53,28 @@ TEST(WithBatch, ScalesTheShareThatGrows) {
   EXPECT_EQ(g.parameters[0].bytes, Bytes(10));
   EXPECT_EQ(with_batch(three_layers(), 4, 0).ops[1].time, Duration::us(10));
   EXPECT_EQ(with_batch(three_layers(), 4, 1).ops[1].time, Duration::us(20));
+}
+
+TEST(WithBatch, WeightsAreReadOnceWhateverTheBatch) {
+  Graph g = three_layers();
+  g.ops[0].memory_bytes = 100;
+  g.ops[0].fixed_bytes = 40;
+  g.ops[1].memory_bytes = g.ops[1].fixed_bytes = 50;  // works on weights alone
+  const double flops = g.ops[1].flops;
+  const Graph four = with_batch(g, 32, 0);
+  EXPECT_EQ(four.ops[0].memory_bytes, 40 + 4 * 60);
+  EXPECT_EQ(four.ops[0].flops, 320);
+  EXPECT_EQ(four.ops[1].memory_bytes, 50);
+  EXPECT_EQ(four.ops[1].flops, flops);
+}
+
+TEST(Paths, TheLongestOneBehindEachOp) {
+  const Graph g = three_layers();
+  const std::vector<Duration> path = paths_to_end(g);
+  EXPECT_EQ(*std::max_element(path.begin(), path.end()), critical_path(g));
+  EXPECT_EQ(path.back(), g.ops.back().time);
+  for (std::size_t i = 0; i < g.ops.size(); ++i)
+    for (const OpId input : g.ops[i].inputs) EXPECT_GE(path[input.index()], g.ops[input.index()].time + path[i]);
 }
 
 TEST(WithBytes, RoundsUpAndLeavesAtLeastOne) {
