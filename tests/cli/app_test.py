@@ -278,8 +278,10 @@ class App(unittest.TestCase):
 
     def test_stragglers(self):
         trace = f'{SOURCE}/tests/fixtures/stragglers.csv'
-        self.assertIn('stragglers make 2 steps 3.4 % slower: S = 1.0342', self.good('stragglers', trace))
-        result = json.loads(self.good('stragglers', trace, '--format', 'json'))
+        done = self.stretto('stragglers', trace)
+        self.assertEqual((done.returncode, done.stderr), (0, 'read: 88 ops of 2 steps, 2 dp ranks x 2 stages\n'))
+        self.assertIn('stragglers make 2 steps 3.4 % slower: S = 1.0342', done.stdout)
+        result = json.loads(self.stretto('stragglers', trace, '--format', 'json').stdout)
         self.assertEqual(result['measured_s'], 7.5625)
         self.assertEqual(result['ideal_s'], 7.3125)
         self.assertIn("unknown format 'xml'", self.refused('stragglers', trace, '--format', 'xml'))
