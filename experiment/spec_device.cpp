@@ -2,6 +2,7 @@
 // The rows of the section `cluster.workers.device`.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 
@@ -147,8 +148,9 @@ void check_device(Reader& reader, const Node& root, const DeviceSpec& device) {
 cluster::Device make_device(const DeviceSpec& d) {
   cluster::Device device;
   device.name = d.name;
-  device.cores = d.kind == DeviceKind::Cpu ? d.cores / d.intra_op : d.streams;
-  device.speed = d.speed / (1 - d.intra_op_share + d.intra_op_share / d.intra_op);
+  const std::uint32_t together = std::min(d.intra_op, d.cores);  // a group of workers may have fewer cores
+  device.cores = d.kind == DeviceKind::Cpu ? d.cores / together : d.streams;
+  device.speed = d.speed / (1 - d.intra_op_share + d.intra_op_share / together);
   device.order = d.order;
   device.copy_in = d.copy_in;
   device.copy_out = d.copy_out;

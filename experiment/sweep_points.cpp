@@ -291,8 +291,8 @@ class SweepReader {
     for (const LocatedAxis& axis : s_.axes_) {
       s_.size_ *= axis.overrides.size();
       if (s_.size_ > kMaxSweepPoints)
-        return reader_.error(axis.place, axis.axis.path,
-                             fmt::format("more than {} points", kMaxSweepPoints), "fewer values, ranges or samples");
+        return reader_.error(axis.place, axis.axis.path, fmt::format("more than {} points", kMaxSweepPoints),
+                             "fewer values, ranges or samples");
     }
   }
 

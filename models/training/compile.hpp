@@ -58,7 +58,7 @@ struct Options {
   std::uint32_t backups = 0;                                // Backup: < workers
   std::uint32_t passes = 1;                                 // forward and backward passes between pulls and pushes
   std::vector<Duration> late = {};  // per worker (as far as it goes): delay of each step's start, before its overhead
-  Exchange exchange = Exchange::ParameterServer;            // AllReduce: training, Sync or Local
+  Exchange exchange = Exchange::ParameterServer;  // AllReduce: training, Sync or Local
   AllReduce all_reduce = {};
 };
 
