@@ -90,6 +90,7 @@ struct ExplainOptions {
   std::string experiment;
   std::vector<std::string> set;
   std::string moves;  // how many are judged; empty: the default
+  std::string format = "text";
 };
 
 struct StragglersOptions {

@@ -137,7 +137,7 @@ TEST(AllReduceRun, RefusesWhatDoesNotGoTogether) {
 TEST(AllReduceRun, ByteSchedulerHasLargerDefaults) {
   const Experiment e = read_experiment(minimal(four()), "minimal.yaml", {}, {source_path("configs")});
   Workloads workloads;
-  const Setup setup = make_setup(e.points.front().spec, workloads);
+  const experiment::Setup setup = make_setup(e.points.front().spec, workloads);
   const plan::Plan plan = make_plan(setup, {"bytescheduler", {}, {}}, 1);
   EXPECT_EQ(plan.order.push.credit, Bytes(64'000'000));
   EXPECT_EQ(plan.order.push.discipline, plan::Discipline::Credit);
