@@ -89,7 +89,8 @@ std::string formats_text() {
 
 std::string topologies_text() {
   for (const config::FieldRecord& f : experiment::field_records())
-    if (f.path == "cluster.network.topology") return fmt::format("{}: {}\n", f.type, f.help);
+    if (f.path == "cluster.network.topology")
+      return report::wrap(fmt::format("{}: {}", f.type, f.help), kWidth, 4) + "\n";
   return "";
 }
 

@@ -10,6 +10,7 @@ namespace stretto::experiment {
 
 std::vector<analysis::ServerLoad> server_loads(const Setup& setup, const plan::Layout& layout) {
   std::vector<analysis::ServerLoad> loads(setup.cluster.servers.size());
+  if (loads.empty()) return loads;  // all-reduce
   for (std::size_t s = 0; s < loads.size(); ++s) loads[s].name = setup.cluster.servers[s].name;
   for (std::size_t p = 0; p < setup.graph->parameters.size(); ++p) {
     std::vector<std::int64_t> part(loads.size());

@@ -17,8 +17,8 @@
 namespace stretto::experiment {
 
 // How far replay and engine may differ, relative to the time of a step's end.
-inline constexpr double kExact = 1e-9;          // workers held together by a barrier, or one worker
-inline constexpr double kDrift = 1e-6;          // workers at their own pace: rounding grows
+inline constexpr double kExact = 1e-8;          // workers held together by a barrier, or one worker
+inline constexpr double kDrift = 1e-5;          // workers at their own pace: rounding grows
 inline constexpr double kTies = 0.1;            // limited threads were asked for several services at one time
 inline constexpr double kMostEvents = 3e6;      // of an audit
 inline constexpr double kMostReplayWork = 2e9;  // messages x messages under way, of a replay

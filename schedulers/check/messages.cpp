@@ -213,15 +213,21 @@ class Messages {
               [&](const Change& a, const Change& b) { return order_of(a) < order_of(b); });
     std::int64_t credit = order().credit.count();
     Events waiting;  // ready earlier and not handed over
+    // What came back in this instant may have come after the choice, above all from a message that needs no time.
+    std::int64_t fresh = 0;
     for (std::size_t i = 0; i < changes.size() && !violation_; ++i) {
       const Event& e = *changes[i].event;
-      if (changes[i].kind == 0) credit += bytes(e);
+      if (i > 0 && changes[i - 1].at < changes[i].at) fresh = 0;
+      if (changes[i].kind == 0) {
+        credit += bytes(e);
+        fresh += bytes(e);
+      }
       if (changes[i].kind == 1) {
         if (bytes(e) > credit)
           found("order", fmt::format("{} of {} bytes is handed over at {} with a credit of {} bytes left", name(e),
                                      bytes(e), time_text(e.handed), credit));
         for (const Event* other : waiting)
-          if (key(*other) < key(e) && other->handed > e.handed && bytes(*other) <= credit)
+          if (key(*other) < key(e) && other->handed > e.handed && bytes(*other) <= credit - fresh)
             found("order", fmt::format("{} is handed over at {} while {} of lower rank fits and waits since {}",
                                        name(e), time_text(e.handed), name(*other), time_text(other->ready)));
         std::erase(waiting, &e);

@@ -69,6 +69,7 @@ TEST(Spec, EveryFieldCanBeSetByItsPath) {
     if (r.path.starts_with("cluster.network.fat_tree")) base = {"cluster.network.topology=fat_tree"};
     for (const char* of_racks : {"racks.", "hop_latency", "workers_at", "servers_at"})
       if (r.path.starts_with(std::string("cluster.network.") + of_racks)) base = {"cluster.network.topology=racks"};
+    if (r.path.starts_with("all_reduce.")) base = {"training.exchange=all_reduce"};
     sets.insert(sets.end(), base.begin(), base.end());
     EXPECT_TRUE(read(kHead, sets).points.at(0).spec == read(kHead, base).points.at(0).spec) << r.path;
   }

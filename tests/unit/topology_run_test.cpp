@@ -222,7 +222,7 @@ TEST(TopologyRun, BoundsHoldUnderBackground) {
 TEST(TopologyRun, AnAllReduceCrossesTheFabric) {
   const auto time = [](const std::string& deal) {
     Workloads workloads;
-    const Setup setup = make_setup(
+    const experiment::Setup setup = make_setup(
         read("cluster: {workers: {count: 4, nic: 80 Mbit/s}, network: {topology: racks, latency: 1 us, hop_latency: 2 "
              "us, workers_at: " +
              deal + ", racks: {uplink: " + kSlow + "}}}\ntraining: {exchange: all_reduce}\npolicies: [wfbp]\n")

@@ -179,8 +179,8 @@ TEST(Topology, OneMoreServerNeedsAPlace) {
   c.workers.resize(2);
   EXPECT_EQ(with_servers(c, 3)->servers[2].port, 1U);
   c.network.fabric = make_fat_tree(2, Bandwidth(8), Duration());
-  EXPECT_FALSE(with_servers(c, 2));
   c.servers[0].port = 1;
+  EXPECT_FALSE(with_servers(c, 2));
   c.servers_per_host = 2;
   ASSERT_TRUE(with_servers(c, 2));
   EXPECT_EQ(with_servers(c, 2)->servers[1].port, 1U);
