@@ -5,6 +5,7 @@
 #include "app/join.hpp"
 #include "app/output.hpp"
 #include "app/shipped.hpp"
+#include "experiment/check_job.hpp"
 #include "experiment/setup.hpp"
 #include "experiment/simulate.hpp"
 #include "io/export/exporters.hpp"
@@ -32,6 +33,7 @@ Fitted fit(const ExportOptions& options, const std::string& text) {
   experiment::Workloads workloads;
   Fitted fitted{std::move(experiment.points.front().spec), {}, {}};
   fitted.setup = experiment::make_setup(fitted.spec, workloads);
+  experiment::require_servers(fitted.setup);
   fitted.schedule = io::parse_schedule(text, options.schedule, *fitted.setup.graph,
                                        {static_cast<std::uint32_t>(fitted.setup.cluster.servers.size()),
                                         static_cast<std::uint32_t>(fitted.setup.cluster.workers.size())});

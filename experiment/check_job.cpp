@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "experiment/check_job.hpp"
 
+#include <map>
 #include <utility>
 
+#include "models/cluster/topology.hpp"
 #include "models/training/deadlock.hpp"
 #include "sim/program/simulation.hpp"
 
@@ -49,68 +51,64 @@ class JobMaker {
 
   check::Job run() {
     add_processes();
-    for (std::size_t w = 0; w < cluster_.workers.size(); ++w)
-      for (std::size_t s = 0; s < cluster_.servers.size(); ++s) add_channels(w, s);
+    for (std::uint32_t w = 0; w < cluster_.workers.size(); ++w)
+      for (std::uint32_t s = 0; s < cluster_.servers.size(); ++s) add_channels(w, s);
     return std::move(job_);
   }
 
  private:
-  struct Nic {
-    std::uint32_t up = 0;
-    std::uint32_t down = 0;
-  };
-
   std::uint32_t pool(std::string name, std::uint32_t units) {
     job_.pools.push_back({std::move(name), units});
     return static_cast<std::uint32_t>(job_.pools.size() - 1);
   }
-  std::uint32_t link(std::string name, Bandwidth rate) {
-    job_.links.push_back({std::move(name), rate});
-    return static_cast<std::uint32_t>(job_.links.size() - 1);
-  }
-  Nic nic(const std::string& name, const cluster::Nic& rates) {
-    const double efficiency = cluster_.network.efficiency;
-    return {link(name + " NIC up", rates.up.scaled(efficiency)),
-            link(name + " NIC down", rates.down.scaled(efficiency))};
-  }
 
   void add_processes() {
     for (const cluster::Worker& worker : cluster_.workers) {
-      job_.workers.push_back({pool(worker.name + " device", worker.device.cores), worker.device.speed});
+      const cluster::Device& device = worker.device;
+      check::Worker w{pool(worker.name + " device", device.cores), device.speed, {}, {}};
+      if (device.copies_in())
+        w.copy_in = check::CopyEngine{pool(worker.name + " copies in", 1), device.copy_launch, device.copy_in};
+      if (device.copies_out())
+        w.copy_out = check::CopyEngine{pool(worker.name + " copies out", 1), device.copy_launch, device.copy_out};
+      job_.in_turn = job_.in_turn && device.order == cluster::OpOrder::Fifo;
+      job_.workers.push_back(w);
       worker_threads_.push_back(pool(worker.name + " threads", worker.threads));
-      worker_nic_.push_back(nic(worker.name, worker.nic));
-      loopback_.push_back(link(worker.name + " loopback", cluster_.network.loopback));
     }
     for (const cluster::Server& server : cluster_.servers) {
       const bool shares_cores = server.with_server && server.cores > 0;
       const std::uint32_t threads = shares_cores ? job_.servers[*server.with_server].threads
                                                  : pool(server.name + " threads", cluster::service_units(server));
       job_.servers.push_back({threads, server.update_rate, server.aggregate_rate});
-      server_nic_.push_back(server.on_worker     ? worker_nic_[*server.on_worker]
-                            : server.with_server ? server_nic_[*server.with_server]
-                                                 : nic(server.name, server.nic));
     }
   }
 
   // Links without a limit are left out.
-  std::vector<std::uint32_t> limited(std::initializer_list<std::uint32_t> links) const {
+  std::vector<std::uint32_t> links_of(const cluster::Path& path) {
     std::vector<std::uint32_t> result;
-    for (const std::uint32_t l : links)
-      if (!job_.links[l].rate.is_unlimited()) result.push_back(l);
+    for (const cluster::LinkRef ref : path.links) {
+      const Bandwidth rate = cluster::link_rate(cluster_, ref);
+      if (rate.is_unlimited()) continue;
+      const auto [at, fresh] = links_.emplace(ref, static_cast<std::uint32_t>(job_.links.size()));
+      if (fresh) job_.links.push_back({cluster::link_name(cluster_, ref), rate});
+      result.push_back(at->second);
+    }
     return result;
   }
 
-  void add_channels(std::size_t w, std::size_t s) {
+  void add_channels(std::uint32_t w, std::uint32_t s) {
     const cluster::Worker& worker = cluster_.workers[w];
     const cluster::Server& server = cluster_.servers[s];
-    const bool local = server.on_worker == w;
+    const cluster::Path down = cluster::route(cluster_, {true, s}, {false, w});
+    const cluster::Path up = cluster::route(cluster_, {false, w}, {true, s});
     check::Channel pull;
-    pull.latency = pull.request = local ? Duration() : cluster_.network.latency;
-    check::Channel push = pull;
-    pull.links = local ? limited({loopback_[w]}) : limited({server_nic_[s].up, worker_nic_[w].down});
-    push.links = local ? limited({loopback_[w]}) : limited({worker_nic_[w].up, server_nic_[s].down});
+    pull.latency = down.latency;
+    pull.request = up.latency;
+    pull.links = links_of(down);
     pull.send = service(server.send, job_.servers[s].threads);
     pull.receive = service(worker.receive, worker_threads_[w]);
+    check::Channel push;
+    push.latency = up.latency;
+    push.links = links_of(up);
     push.send = service(worker.send, worker_threads_[w]);
     push.receive = service(server.receive, job_.servers[s].threads);
     job_.pulls.push_back(std::move(pull));
@@ -120,9 +118,7 @@ class JobMaker {
   const cluster::Cluster& cluster_;
   check::Job job_;
   std::vector<std::uint32_t> worker_threads_;
-  std::vector<Nic> worker_nic_;
-  std::vector<Nic> server_nic_;
-  std::vector<std::uint32_t> loopback_;
+  std::map<cluster::LinkRef, std::uint32_t> links_;
 };
 
 class Recorder : public program::Observer {
@@ -148,6 +144,12 @@ class Recorder : public program::Observer {
       case Role::Update:
         e.what = check::Event::What::Update;
         break;
+      case Role::CopyIn:
+        e.what = check::Event::What::CopyIn;
+        break;
+      case Role::CopyOut:
+        e.what = check::Event::What::CopyOut;
+        break;
       default:
         return;
     }
@@ -172,10 +174,18 @@ class Recorder : public program::Observer {
 
 }  // namespace
 
+void require_servers(const Setup& setup) {
+  if (setup.training.exchange == training::Exchange::AllReduce)
+    throw UserError("schedules are of parameter servers, and the experiment trains with all-reduce",
+                    "training.exchange: parameter_server");
+}
+
 check::Job make_check_job(const Setup& setup, const plan::Plan& plan) { return JobMaker(setup, plan).run(); }
 
 EngineRun run_for_check(const Setup& setup, const plan::Plan& plan, std::uint32_t steps, std::uint64_t stream) {
-  const training::Compiled compiled = training::compile(*setup.graph, setup.cluster, plan.layout, setup.training);
+  training::Options options = setup.training;
+  options.late.clear();
+  const training::Compiled compiled = training::compile(*setup.graph, setup.cluster, plan.layout, options);
   const program::OrderTable order = training::compile_order(compiled, plan.layout, plan.order, stream);
   program::Simulation sim(compiled.program, order, steps);
   EngineRun run;

@@ -13,6 +13,9 @@
 
 namespace stretto::experiment {
 
+// UserError for all-reduce, which schedule files do not hold.
+void require_servers(const Setup& setup);
+
 // From the description of the cluster; noise is left out.
 check::Job make_check_job(const Setup& setup, const plan::Plan& plan);
 

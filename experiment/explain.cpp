@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "experiment/check_job.hpp"
 #include "experiment/evaluator.hpp"
 #include "experiment/search_starts.hpp"
 #include "experiment/setup.hpp"
@@ -37,6 +38,7 @@ class Explainer {
           fmt::format("the experiment varies over {} points; a schedule is explained at one", experiment.points.size()),
           "leave `vary` out, or set its paths with --set");
     setup_ = make_setup(spec_, workloads_);
+    require_servers(setup_);
     own_layout_ = setup_.layout;
     plan_ = io::read_schedule(path, *setup_.graph,
                               {static_cast<std::uint32_t>(setup_.cluster.servers.size()),

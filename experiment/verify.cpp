@@ -35,6 +35,7 @@ class Verifier {
           fmt::format("the experiment varies over {} points; a schedule is verified at one", experiment.points.size()),
           "leave `vary` out, or set its paths with --set");
     setup_ = make_setup(spec_, workloads_);
+    require_servers(setup_);
     result_.input_files = experiment.files;
     for (const std::string& file : workloads_.files()) result_.input_files.push_back(file);
   }

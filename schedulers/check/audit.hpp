@@ -30,11 +30,14 @@ class Index {
   const Event* update(std::uint32_t step, std::uint32_t worker, std::uint32_t t) const {
     return updates_[(std::size_t{step} * workers_ + worker) * transfers_ + t];
   }
+  const Event* copy(bool out, std::uint32_t step, std::uint32_t worker, std::uint32_t t) const {
+    return copies_[out][(std::size_t{step} * workers_ + worker) * transfers_ + t];
+  }
   std::optional<Violation> fault;
 
  private:
   std::size_t workers_, passes_, op_count_, transfers_;
-  std::vector<const Event*> ops_, messages_[2], sums_, updates_;
+  std::vector<const Event*> ops_, messages_[2], sums_, updates_, copies_[2];
 };
 
 // "pull fc6/weights slice 2 of worker 3 in step 1".

@@ -132,10 +132,20 @@ std::optional<Violation> audit_capacity(const Job& job, const Timeline& timeline
   std::vector<std::vector<Busy>> pools(job.pools.size());
   std::vector<std::vector<Busy>> links(job.links.size());
   std::vector<bool> device(job.pools.size(), false);
-  for (const Worker& w : job.workers) device[w.device] = true;
+  for (const Worker& w : job.workers) {
+    device[w.device] = true;
+    if (w.copy_in) device[w.copy_in->pool] = true;
+    if (w.copy_out) device[w.copy_out->pool] = true;
+  }
   for (const Event& e : timeline.events) {
     if (e.what == What::Op) {
       pools[job.workers[e.worker].device].push_back({e.begin, e.end, &e});
+      continue;
+    }
+    if (e.what == What::CopyIn || e.what == What::CopyOut) {
+      const Worker& worker = job.workers[e.worker];
+      const std::optional<CopyEngine>& engine = e.what == What::CopyOut ? worker.copy_out : worker.copy_in;
+      if (engine) pools[engine->pool].push_back({e.begin, e.end, &e});
       continue;
     }
     if (e.what == What::Sum || e.what == What::Update) {

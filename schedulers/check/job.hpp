@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,9 +46,19 @@ struct Channel {
   Service receive;
 };
 
+// One tensor at a time on its way into or out of a device: launch + bytes / rate.
+struct CopyEngine {
+  std::uint32_t pool = 0;
+  Duration launch;
+  Bandwidth rate = Bandwidth::unlimited();
+  Duration of(Bytes bytes) const { return launch + transfer_duration(bytes, rate); }
+};
+
 struct Worker {
   std::uint32_t device = 0;  // pool
   double speed = 1;
+  std::optional<CopyEngine> copy_in = {};   // behind a pull
+  std::optional<CopyEngine> copy_out = {};  // before a push
 };
 
 struct Server {
@@ -76,7 +87,8 @@ struct Job {
   std::vector<Channel> pushes;
   std::uint32_t streams = 1;  // messages of a channel that move at a time; 0: unlimited
   Bandwidth rate_cap = Bandwidth::unlimited();
-  bool fluid = true;  // max-min fair links; else first in, first out
+  bool fluid = true;    // max-min fair links; else first in, first out
+  bool in_turn = true;  // devices take ops in the order of becoming ready; else in another order
   Duration step_overhead;
   Duration input_time;
   std::uint32_t passes = 1;

@@ -425,6 +425,7 @@ class Simulator {
 
 std::string why_no_replay(const Job& job) {
   if (job.pace == Pace::Backup) return "with backup workers the steps of a worker depend on who is late";
+  if (!job.in_turn) return "devices that take ops in another order than that of becoming ready are not replayed";
   if (!job.fluid) return "links that store and forward are not replayed";
   for (const bool push : {false, true}) {
     const Discipline discipline = job.direction(push).discipline;

@@ -71,20 +71,31 @@ class Steps {
         (message && !(e.ready <= e.handed && e.handed <= e.on_wire && e.on_wire <= e.begin && e.begin <= e.arrived &&
                       e.arrived <= e.end)))
       found("duration", event_name(job_, e) + " has stages that end before they begin");
-    if ((e.what == What::Push || e.what == What::Sum || e.what == What::Update) && !job_.pushed(e.item))
-      found("once", event_name(job_, e) + ", which is never sent");
+    const bool of_gradient =
+        e.what == What::Push || e.what == What::Sum || e.what == What::Update || e.what == What::CopyOut;
+    if (of_gradient && !job_.pushed(e.item)) found("once", event_name(job_, e) + ", which is never sent");
+    if (e.what == What::CopyIn || e.what == What::CopyOut)
+      if (!copy_engine(e.worker, e.what == What::CopyOut))
+        found("once", event_name(job_, e) + ", whose device needs none");
     if (message || violation_) return;
-    Duration time;
-    if (e.what == What::Op)
-      time = job_.graph.ops[e.item].time.scaled(1 / job_.workers[e.worker].speed);
-    else
-      time =
-          transfer_duration(job_.layout.transfers[e.item].bytes,
-                            e.what == What::Update ? server_of(e.item).update_rate : server_of(e.item).aggregate_rate);
+    const Duration time = time_of(e);
     const std::int64_t off = std::abs((e.end - e.begin - time).ps());
     if (static_cast<double>(off) > static_cast<double>(kSlack.ps()) + kRelative * static_cast<double>(time.ps()))
       found("duration",
             fmt::format("{} lasts {} ps in place of {} ps", event_name(job_, e), (e.end - e.begin).ps(), time.ps()));
+  }
+
+  const std::optional<CopyEngine>& copy_engine(std::uint32_t w, bool out) const {
+    return out ? job_.workers[w].copy_out : job_.workers[w].copy_in;
+  }
+  // Of what is no message.
+  Duration time_of(const Event& e) const {
+    if (e.what == What::Op) return job_.graph.ops[e.item].time.scaled(1 / job_.workers[e.worker].speed);
+    const Bytes bytes = job_.layout.transfers[e.item].bytes;
+    if (e.what == What::CopyIn || e.what == What::CopyOut)
+      return copy_engine(e.worker, e.what == What::CopyOut)->of(bytes);
+    const Server& server = server_of(e.item);
+    return transfer_duration(bytes, e.what == What::Update ? server.update_rate : server.aggregate_rate);
   }
 
   void check_presence(std::uint32_t step, std::uint32_t w) {
@@ -103,9 +114,11 @@ class Steps {
       for (std::uint32_t o = 0; o < ops_; ++o) lacks(index_.op(step, w, pass, o), What::Op, o, pass);
     for (std::uint32_t t = 0; t < transfers_; ++t) {
       lacks(index_.message(false, step, w, t), What::Pull, t);
+      if (copy_engine(w, false)) lacks(index_.copy(false, step, w, t), What::CopyIn, t);
       if (!job_.pushed(t)) continue;
       const bool own = job_.pace == Pace::Own;
       lacks(index_.message(true, step, w, t), What::Push, t);
+      if (copy_engine(w, true)) lacks(index_.copy(true, step, w, t), What::CopyOut, t);
       if (!own && works(server_of(t), false)) lacks(index_.sum(step, w, t), What::Sum, t);
       if ((own || w == 0) && works(server_of(t), true)) lacks(index_.update(step, w, t), What::Update, t);
     }
@@ -142,11 +155,18 @@ class Steps {
     return update != nullptr ? update->end : all_gradients(step, t);
   }
 
+  // The slice on the worker's device; null if it never comes there.
+  const Event* arrival(std::uint32_t step, std::uint32_t w, std::uint32_t t) const {
+    return copy_engine(w, false) ? index_.copy(false, step, w, t) : index_.message(false, step, w, t);
+  }
+
   void check_pulls(std::uint32_t step, std::uint32_t w) {
     const Time begun = start(step, w) + job_.step_overhead;
     for (std::uint32_t t = 0; t < transfers_; ++t) {
       const Event* pull = index_.message(false, step, w, t);
       if (pull == nullptr) continue;
+      if (const Event* copy = index_.copy(false, step, w, t); copy != nullptr)
+        not_before(*copy, copy->ready, pull->end, "its pull is there");
       if (job_.pace != Pace::Overlapped || !job_.pushed(t))
         not_before(*pull, pull->ready, begun + job_.channel(false, w, t).request, "its request has come");
       else if (step > 0)
@@ -168,7 +188,7 @@ class Steps {
             not_before(*op, op->begin, e->end, event_name(job_, *e) + " ends");
         for (const graph::ParameterId p : job_.graph.ops[o].reads)
           for (std::uint32_t t = job_.layout.first[p.index()]; t < job_.layout.first[p.index() + 1]; ++t)
-            if (const Event* e = index_.message(false, step, w, t); e != nullptr)
+            if (const Event* e = arrival(step, w, t); e != nullptr)
               not_before(*op, op->begin, e->end, event_name(job_, *e) + " is there");
       }
       begun = last;
@@ -181,8 +201,11 @@ class Steps {
       const Event* push = index_.message(true, step, w, t);
       if (push == nullptr) continue;
       const std::uint32_t op = job_.graph.parameters[job_.layout.transfers[t].parameter.index()].gradient.index();
+      const Event* copy = index_.copy(true, step, w, t);
+      if (copy != nullptr) not_before(*push, push->ready, copy->end, event_name(job_, *copy) + " ends");
+      const Event& first = copy != nullptr ? *copy : *push;
       if (const Event* e = index_.op(step, w, job_.passes - 1, op); e != nullptr)
-        not_before(*push, push->ready, e->end, event_name(job_, *e) + " ends");
+        not_before(first, first.ready, e->end, event_name(job_, *e) + " ends");
       if (const Event* sum = index_.sum(step, w, t); sum != nullptr)
         not_before(*sum, sum->ready, push->end, "its gradient is there");
       if (const Event* update = index_.update(step, w, t); update != nullptr && job_.pace == Pace::Own)
@@ -205,7 +228,7 @@ class Steps {
     for (std::uint32_t w = 0; w < workers_; ++w) {
       Time last = ops_end_[w];
       for (std::uint32_t t = 0; t < transfers_; ++t) {
-        if (!read[t]) last = std::max(last, index_.message(false, step, w, t)->end);
+        if (!read[t]) last = std::max(last, arrival(step, w, t)->end);
         if (!job_.pushed(t) || job_.pace == Pace::Overlapped) continue;
         last = std::max(last, index_.message(true, step, w, t)->end);
         last = std::max(last, job_.pace == Pace::Own ? effect(step, w, t) : updated(step, t));

@@ -159,7 +159,13 @@ class Unroller {
       begun = delay(job_.step_overhead);
       edge(start, begun);
     }
-    const std::vector<Id> pulls = add_pulls(w, begun);
+    std::vector<Id> pulls = add_pulls(w, begun);
+    if (const auto& engine = job_.workers[w].copy_in)
+      for (std::uint32_t t = 0; t < transfers_; ++t) {
+        const Id copy = work(Event::What::CopyIn, w, t, engine->pool, engine->of(bytes_of(t)));
+        edge(pulls[t], copy);
+        pulls[t] = copy;
+      }
     const bool has_input = job_.input_time > Duration();
     const auto& ops = job_.graph.ops;
     std::vector<bool> read(transfers_, false);
@@ -222,7 +228,13 @@ class Unroller {
       if (!job_.pushed(t)) continue;
       const auto& parameter = job_.graph.parameters[job_.layout.transfers[t].parameter.index()];
       const Id push = message(Event::What::Push, w, t);
-      edge(op[parameter.gradient.index()], push);
+      Id gradient = op[parameter.gradient.index()];
+      if (const auto& engine = job_.workers[w].copy_out) {
+        const Id copy = work(Event::What::CopyOut, w, t, engine->pool, engine->of(bytes_of(t)));
+        edge(gradient, copy);
+        gradient = copy;
+      }
+      edge(gradient, push);
       MaybeId& before = last_push_[w * transfers_ + t];  // a variable's gradients go one after the other
       edge(before, push);
       before = push;

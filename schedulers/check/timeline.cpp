@@ -23,6 +23,10 @@ std::string event_name(const Job& job, const Event& e) {
       return of_worker("pull " + transfer_name(job, e.item));
     case Event::What::Push:
       return of_worker("push " + transfer_name(job, e.item));
+    case Event::What::CopyIn:
+      return of_worker("copy in of " + transfer_name(job, e.item));
+    case Event::What::CopyOut:
+      return of_worker("copy out of " + transfer_name(job, e.item));
     case Event::What::Sum:
       return of_worker("sum " + transfer_name(job, e.item));
     case Event::What::Update:
@@ -39,7 +43,8 @@ Index::Index(const Job& job, const Timeline& timeline)
       transfers_(job.layout.transfers.size()) {
   const std::size_t rows = timeline.steps * workers_;
   ops_.assign(rows * passes_ * op_count_, nullptr);
-  for (auto* list : {&messages_[0], &messages_[1], &sums_, &updates_}) list->assign(rows * transfers_, nullptr);
+  for (auto* list : {&messages_[0], &messages_[1], &sums_, &updates_, &copies_[0], &copies_[1]})
+    list->assign(rows * transfers_, nullptr);
   for (const Event& e : timeline.events) {
     const bool op = e.what == Event::What::Op;
     if (e.step >= timeline.steps || e.worker >= workers_ || e.item >= (op ? op_count_ : transfers_) ||
@@ -57,6 +62,10 @@ Index::Index(const Job& job, const Timeline& timeline)
       case Event::What::Pull:
       case Event::What::Push:
         at = &messages_[e.what == Event::What::Push][row * transfers_ + e.item];
+        break;
+      case Event::What::CopyIn:
+      case Event::What::CopyOut:
+        at = &copies_[e.what == Event::What::CopyOut][row * transfers_ + e.item];
         break;
       case Event::What::Sum:
         at = &sums_[row * transfers_ + e.item];

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Audit of a timeline: are the times that a simulation recorded possible on this cluster, and do they follow the order?
 // Whoever made the timeline, these must hold (docs/model.md, sections 2 to 7):
-//   once        every op, pull, push, sum and update of every step exactly once (backup workers: at most once)
+//   once        every op, pull, push, copy, sum and update of every step exactly once (backup workers: at most once)
 //   dependency  an op starts after its inputs, the step's pulls that it reads, and the end of the pass before; a push
 //               is ready after its gradient's op; a pull after the start of its step and its request, without a barrier
-//               after its own update; an update starts after the gradients of all workers
-//   duration    an op lasts its time / speed, an update and a sum bytes / rate
-//   device      at most `cores` ops at once; service threads never more than there are
+//               after its own update; an update starts after the gradients of all workers; copies lie between
+//   duration    an op lasts its time / speed, an update and a sum bytes / rate, a copy launch + bytes / rate
+//   device      at most `cores` ops and one copy each way at once; service threads never more than there are
 //   order       hand-over follows the discipline: strict by rank; priority at once, by rank where one choice hands over
 //               several; credit only while credit is left, with what comes back one latency after delivery, and never
 //               past a waiting lower rank (credit_skip: that fits); windows as in models/plan/plan.hpp
@@ -32,7 +32,7 @@ inline constexpr double kRelative = 1e-9;
 
 // Times as the engine records them: ops and server work use ready, begin and end only.
 struct Event {
-  enum class What : std::uint8_t { Op, Pull, Push, Sum, Update };
+  enum class What : std::uint8_t { Op, Pull, Push, Sum, Update, CopyIn, CopyOut };
   What what = What::Op;
   std::uint32_t step = 0;
   std::uint32_t worker = 0;  // 0 for updates of all workers' gradients

@@ -112,8 +112,18 @@ void Random::cluster(Setup& setup) {
       worker.threads = static_cast<std::uint32_t>(upto(2));
       worker.send = cost();
       worker.receive = cost();
+      if (one_in(5)) worker.pcie = rate();
+      if (one_in(4)) worker.device.copy_in = rate();
+      if (one_in(4)) worker.device.copy_out = rate();
+      if (one_in(8)) worker.device.copy_launch = Duration::ps(1 + upto(900'000));
     }
     worker.name = fmt::format("worker {}", w);
+    worker.with_worker.reset();
+    worker.port = static_cast<std::uint32_t>(upto(1));
+    if (w > 0 && one_in(5)) {
+      worker.with_worker = 0;
+      worker.nic = c.workers.front().nic;
+    }
     c.workers.push_back(worker);
   }
   const std::int64_t servers = 1 + upto(2);
@@ -130,6 +140,7 @@ void Random::cluster(Setup& setup) {
       if (one_in(2)) server.aggregate_rate = rate();
     }
     server.name = fmt::format("server {}", s);
+    server.port = static_cast<std::uint32_t>(upto(1));
     server.on_worker.reset();
     server.with_server.reset();
     if (one_in(6)) server.on_worker = static_cast<std::uint32_t>(upto(workers - 1));
@@ -144,6 +155,8 @@ void Random::cluster(Setup& setup) {
   c.network.efficiency = one_in(2) ? 1 : 0.956;
   if (one_in(4)) c.network.rate_cap = rate();
   if (one_in(2)) c.network.loopback = rate();
+  if (one_in(3))
+    c.network.fabric = cluster::make_racks({rate(), rate()}, {rate(), rate()}, Duration::ps(upto(300'000)));
   if (one_in(4)) c.step_overhead = Duration::ps(1 + upto(5'000'000));
   if (one_in(6)) setup.training.input_time = Duration::ps(1 + upto(40'000'000'000));
 }

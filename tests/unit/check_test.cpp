@@ -172,6 +172,16 @@ TEST(Replay, LatencyStreamsAndServices) {
   EXPECT_EQ(ends_ns(j, 1), (std::vector<std::int64_t>{100'000 + 60'000 + 100'000 + 1'000 + 10'000}));
 }
 
+TEST(Replay, CopiesLieBehindPullsAndBeforePushes) {
+  Job j = job(chain(2, true), 1);
+  j.pools.push_back({"copies in", 1});
+  j.pools.push_back({"copies out", 1});
+  j.workers[0].copy_in = CopyEngine{2, Duration::us(4), Bandwidth(8'000'000'000)};
+  j.workers[0].copy_out = CopyEngine{3, Duration::us(6), Bandwidth::unlimited()};
+  // Pull 1, copy 4 + 1, two ops forward and two back, copy out 6, push 1 us.
+  EXPECT_EQ(ends_ns(j, 1), (std::vector<std::int64_t>{1'000 + 5'000 + 20'000 + 40'000 + 6'000 + 1'000}));
+}
+
 TEST(Replay, SaysWhatItDoesNotCover) {
   Job j = job(chain(2, true), 1);
   EXPECT_EQ(why_no_replay(j), "");
@@ -182,6 +192,9 @@ TEST(Replay, SaysWhatItDoesNotCover) {
   EXPECT_NE(why_no_replay(j), "");
   j = job(chain(2, true), 1);
   j.fluid = false;
+  EXPECT_NE(why_no_replay(j), "");
+  j = job(chain(2, true), 1);
+  j.in_turn = false;
   EXPECT_NE(why_no_replay(j), "");
 }
 
