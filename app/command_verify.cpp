@@ -40,11 +40,11 @@ std::string text_of(const experiment::VerifyResult& r) {
       at = end;
     }
   }
-  if (r.violation)
-    out += report::wrap(escape_control(fmt::format("\nNot verified: rule '{}' does not hold.", r.violation->rule)),
-                        kWidth);
-  else
-    out += "\nVerified.\n";
+  out += '\n';
+  out += r.violation
+             ? report::wrap(escape_control(fmt::format("Not verified: rule '{}' does not hold.", r.violation->rule)),
+                            kWidth)
+             : std::string("Verified.\n");
   return out;
 }
 
