@@ -43,6 +43,7 @@ struct PoolState {
   std::optional<Time> last;  // when something was asked of it
   bool last_is_service = false;
   std::vector<Waiting> waiting;
+  bool serves_arrivals = false;  // a copy engine
 };
 
 // Messages that wait for their turn: of a channel, or with a credit of all channels of a worker's direction.
@@ -84,6 +85,10 @@ class Simulator {
             ++queue.ranked;
         queue.known.assign(queue.ranked, 0);
       }
+    }
+    for (const Worker& worker : job.workers) {
+      if (worker.copy_in) pools_[worker.copy_in->pool].serves_arrivals = true;
+      if (worker.copy_out) pools_[worker.copy_out->pool].serves_arrivals = true;
     }
     for (const Link& link : job.links) capacity_.push_back(link.rate.bytes_per_ps());
     end_.assign(tasks_.list.size(), Time::never());
@@ -208,7 +213,8 @@ class Simulator {
   // Pools.
   void submit(std::uint32_t p, const Waiting& job) {
     PoolState& pool = pools_[p];
-    if (job_.pools[p].units > 0 && (job.service || pool.last_is_service) && pool.last && now_ <= *pool.last + kSlack)
+    if (job_.pools[p].units > 0 && (job.service || pool.last_is_service || pool.serves_arrivals) && pool.last &&
+        now_ <= *pool.last + kSlack)
       ++ties_;
     pool.last = now_;
     pool.last_is_service = job.service;

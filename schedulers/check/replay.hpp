@@ -8,7 +8,8 @@
 // jobs of a pool go computes first, by their number, then services in the order of asking; messages that arrive at one
 // time arrive in the order of their numbers.
 // Against the engine: equal up to the rounding of a picosecond per message. Where services are asked for in the same
-// picosecond the engine may serve them in another order, which limited threads can tell: `ties` counts these cases.
+// picosecond the engine may serve them in another order, which limited threads can tell, and so can copy engines:
+// `ties` counts these cases.
 // Cost: O(events x (things under way + links)).
 // Validated against the engine (tests/property/verify_test.cpp) and closed forms (tests/unit/check_test.cpp).
 #pragma once
@@ -26,7 +27,7 @@ struct Replay {
   bool finished = false;                // false: nothing can happen any more, and steps are missing
   std::vector<std::vector<Time>> ends;  // of the steps: see Tasks::ends
   std::vector<Event> events;            // what happened, with its end only
-  std::uint64_t ties = 0;               // services that a limited pool was asked for within kSlack of another job
+  std::uint64_t ties = 0;               // jobs of limited threads and copy engines within kSlack of another
 };
 
 // Why a job cannot be replayed, or nothing.

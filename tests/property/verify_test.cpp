@@ -477,7 +477,7 @@ TEST(Verify, EveryPlantedFaultIsNamed) {
   for (const Planted& fault : planted()) {
     SCOPED_TRACE(fault.name);
     std::uint64_t found = 0;
-    for (std::uint64_t seed = 0; seed < 400 && found < 20; ++seed) {
+    for (std::uint64_t seed = 0; seed < 1200 && found < 20; ++seed) {
       SCOPED_TRACE(seed);
       Random random(seed);
       const Case c = random.make(false);
