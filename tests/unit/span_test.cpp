@@ -89,7 +89,8 @@ TEST(Span, CreditComesBackAtTheEnd) {
 
 TEST(Span, FollowsItselfInTheNextIteration) {
   const Spans s(1, 0, {0, 0});
-  Simulation sim(s.program, {}, 3);
+  const OrderTable order;
+  Simulation sim(s.program, order, 3);
   EXPECT_EQ(sim.run(), Status::Reached);
   EXPECT_EQ(sim.now(), us(60));
 }
