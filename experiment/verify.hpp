@@ -16,10 +16,12 @@
 
 namespace stretto::experiment {
 
-// How far replay and engine may differ, relative to the time of a step's end.
-inline constexpr double kExact = 1e-8;          // workers held together by a barrier, or one worker
-inline constexpr double kDrift = 1e-5;          // workers at their own pace: rounding grows
-inline constexpr double kTies = 0.1;            // limited threads were asked for several services at one time
+// How far replay and engine may differ, relative to the time of a step's end: kExact; where more, kSpreads times what
+// rounding and the order of ties do to the replay itself (check::spread); where services were asked for at one time,
+// whose order the variants of the replay do not exhaust, kTies.
+inline constexpr double kExact = 1e-9;
+inline constexpr double kSpreads = 10;
+inline constexpr double kTies = 0.25;
 inline constexpr double kMostEvents = 3e6;      // of an audit
 inline constexpr double kMostReplayWork = 2e9;  // messages x messages under way, of a replay
 

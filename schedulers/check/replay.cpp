@@ -70,7 +70,8 @@ struct Flow {
 
 class Simulator {
  public:
-  Simulator(const Job& job, std::uint32_t steps) : job_(job), tasks_(unroll(job, steps)) {
+  Simulator(const Job& job, std::uint32_t steps, Variant variant)
+      : job_(job), variant_(variant), tasks_(unroll(job, steps)) {
     pools_.resize(job.pools.size());
     const std::size_t channels = job.workers.size() * job.servers.size();
     for (const bool push : {false, true}) {
@@ -169,13 +170,15 @@ class Simulator {
     complete(id);
     return true;
   }
+  bool comes_before(const Due& a, const Due& b) const {
+    if (a.begins != b.begins) return b.begins;
+    return variant_ == Variant::Reversed ? a.number > b.number : a.number < b.number;
+  }
   bool handle_one() {
     std::size_t best = due_.size();
     for (std::size_t i = 0; i < due_.size(); ++i) {
       if (due_[i].at != now_) continue;
-      if (best == due_.size() ||
-          std::tie(due_[i].begins, due_[i].number) < std::tie(due_[best].begins, due_[best].number))
-        best = i;
+      if (best == due_.size() || comes_before(due_[i], due_[best])) best = i;
     }
     if (best == due_.size()) return false;
     const Due due = due_[best];
@@ -364,6 +367,7 @@ class Simulator {
       flows_.erase(flows_.begin() + static_cast<std::ptrdiff_t>(f));
     }
     std::sort(ended.begin(), ended.end());
+    if (variant_ == Variant::Reversed) std::reverse(ended.begin(), ended.end());
     for (const Id id : ended) arrived(id);
     changed_ = changed_ || !ended.empty();
     return !ended.empty();
@@ -404,11 +408,13 @@ class Simulator {
       flow.since = now_;
       const double time = flow.left / flow.rate;
       STRETTO_ASSERT(time < 9e18, "{} bytes at {} bytes/ps", flow.left, flow.rate);
-      flow.end = now_ + Duration::ps(std::llround(time));
+      flow.end = now_ + Duration::ps(variant_ == Variant::Up ? static_cast<std::int64_t>(std::ceil(time))
+                                                             : std::llround(time));
     }
   }
 
   const Job& job_;
+  const Variant variant_;
   Tasks tasks_;
   Time now_;
   std::uint64_t number_ = 0;
@@ -442,6 +448,25 @@ std::string why_no_replay(const Job& job) {
   return "";
 }
 
-Replay replay(const Job& job, std::uint32_t steps) { return Simulator(job, steps).run(); }
+Replay replay(const Job& job, std::uint32_t steps, Variant variant) { return Simulator(job, steps, variant).run(); }
+
+double difference(const std::vector<std::vector<Time>>& a, const std::vector<std::vector<Time>>& b, Duration slack) {
+  double most = 0;
+  for (std::size_t m = 0; m < a.size(); ++m)
+    for (std::size_t i = 0; i < std::min(a[m].size(), b[m].size()); ++i) {
+      const Duration off = std::max(a[m][i] - b[m][i], b[m][i] - a[m][i]);
+      if (off > slack) most = std::max(most, off.seconds() / std::max(a[m][i].seconds(), 1e-12));
+    }
+  return most;
+}
+
+double spread(const Job& job, std::uint32_t steps, const Replay& plain, Duration slack) {
+  double most = 0;
+  for (const Variant variant : {Variant::Up, Variant::Reversed}) {
+    const Replay other = replay(job, steps, variant);
+    if (other.finished) most = std::max(most, difference(plain.ends, other.ends, slack));
+  }
+  return most;
+}
 
 }  // namespace stretto::check

@@ -7,9 +7,10 @@
 // then the choices (next message of a queue, next job of a pool), as often as they cause each other. At one instant
 // jobs of a pool go computes first, by their number, then services in the order of asking; messages that arrive at one
 // time arrive in the order of their numbers.
-// Against the engine: equal up to the rounding of a picosecond per message. Where services are asked for in the same
-// picosecond the engine may serve them in another order, which limited threads can tell, and so can copy engines:
-// `ties` counts these cases.
+// Against the engine: equal up to the rounding of a picosecond per message, as a rule. Where services are asked for in
+// the same picosecond the engine may serve them in another order, which limited threads and copy engines can tell:
+// `ties` counts these cases. And where workers share links, a difference of a picosecond may double with every few
+// messages. spread() measures what both do to a job.
 // Cost: O(events x (things under way + links)).
 // Validated against the engine (tests/property/verify_test.cpp) and closed forms (tests/unit/check_test.cpp).
 #pragma once
@@ -33,7 +34,18 @@ struct Replay {
 // Why a job cannot be replayed, or nothing.
 std::string why_no_replay(const Job& job);
 
+// What the model leaves open. Plain: ends of messages are rounded to the nearest picosecond, and what ends at one time
+// ends in the order of its number. Up: rounded up. Reversed: in the opposite order.
+enum class Variant : std::uint8_t { Plain, Up, Reversed };
+
 // The first `steps` steps from time 0.
-Replay replay(const Job& job, std::uint32_t steps);
+Replay replay(const Job& job, std::uint32_t steps, Variant variant = Variant::Plain);
+
+// Largest difference between the ends of two replays or timelines, relative to the time of the end; those of up to
+// `slack` count as none.
+double difference(const std::vector<std::vector<Time>>& a, const std::vector<std::vector<Time>>& b, Duration slack);
+
+// How much the other variants move the ends of `plain`: what rounding and the order of ties can do to this job.
+double spread(const Job& job, std::uint32_t steps, const Replay& plain, Duration slack);
 
 }  // namespace stretto::check

@@ -52,6 +52,20 @@ class Verify(program.ProgramTest):
         text = self.good('verify', 'best.json', '--experiment', 'one.yaml', '--set', 'workload.mode=inference')
         self.assertTrue(text.endswith('\nVerified.\n'))
 
+    def test_shipped_experiments_are_verified(self):
+        short = ('--set', 'runs.iterations=6', '--set', 'runs.warm_up=2')
+        for name in ('published_policies', 'staggered_workers', 'unequal_workers', 'disciplines'):
+            file = f'configs/experiments/{name}.yaml'
+            self.good('run', file, '--out', name, *short)
+            schedules = sorted((self.folder / name).glob('schedule_*.json'))
+            self.assertGreater(len(schedules), 1)
+            for schedule in schedules:
+                with self.subTest(schedule.name):
+                    result = json.loads(self.start('verify', schedule, '--experiment', file, '--format', 'json',
+                                                   *short).stdout)
+                    self.assertTrue(result['verified'], result)
+                    self.assertEqual([p['status'] for p in result['parts'][:2]], ['passed'] * 2)
+
     def test_corrupted_schedules_are_named(self):
         sound = self.search(*BARRIER)
 
