@@ -111,9 +111,19 @@ std::string_view status_text(PointStatus status) {
 Store::Store(const std::string& path, Access access) : database_(path, raw(access)) { prepare(access); }
 
 void Store::prepare(Access access) {
-  const std::int64_t id = database_.integer("PRAGMA application_id");
-  std::int64_t version = database_.integer("PRAGMA user_version");
-  const bool empty = database_.integer("SELECT count(*) FROM sqlite_master") == 0;
+  // One statement, so that all three are read from one state although another process may be making the tables.
+  std::int64_t id = 0;
+  std::int64_t version = 0;
+  bool empty = true;
+  {
+    Statement head(database_,
+                   "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master) "
+                   "FROM pragma_application_id, pragma_user_version");
+    head.step();
+    id = head.integer(0);
+    version = head.integer(1);
+    empty = head.integer(2) == 0;
+  }
   if (id != kApplicationId && (!empty || id != 0 || access != Access::Create))
     throw UserError(fmt::format("'{}' is no results store of stretto", path()),
                     "name another file; this one was left as it is");

@@ -185,6 +185,16 @@ TEST_F(StoreTest, WritersWaitForEachOther) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1 + 4 * 400);
 }
 
+TEST_F(StoreTest, SeveralMayMakeOneFile) {
+  for (int round = 0; round < 40; ++round) {
+    const std::string name = file(std::to_string(round));
+    std::vector<std::jthread> makers;
+    for (int i = 0; i < 4; ++i) makers.emplace_back([&] { Store(name, Store::Access::Create).add_sweep(info(4)); });
+    makers.clear();
+    EXPECT_EQ(Store(name, Store::Access::Read).sweeps().size(), 1U);
+  }
+}
+
 TEST_F(StoreTest, OtherFilesAreLeftAlone) {
   EXPECT_NE(refused([&] { Store(file("none"), Store::Access::Read); }).find("cannot open"), std::string::npos);
   EXPECT_FALSE(fs::exists(file("none")));
