@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "sim/base/random.hpp"
+
 namespace stretto::analysis {
 
 StepObserver::StepObserver(const training::Compiled& compiled, std::uint32_t first, std::uint32_t last)
@@ -10,7 +12,8 @@ StepObserver::StepObserver(const training::Compiled& compiled, std::uint32_t fir
       first_(first),
       last_(last),
       ops_ended_(compiled.workers),
-      compute_(static_cast<std::size_t>(compiled.workers) * (last - first)) {
+      compute_(static_cast<std::size_t>(compiled.workers) * (last - first)),
+      pull_order_(last - first) {
   if (compiled.own_pace()) staleness_.emplace(compiled);
   const program::StepProgram& p = compiled.program;
   alone_.resize(p.size());
@@ -33,6 +36,10 @@ void StepObserver::on_end(const program::ActivityRecord& r) {
   if (compiled_->exchange == training::Exchange::AllReduce) return of_collective(r);
   if (label.role != training::Role::Pull && label.role != training::Role::Push) return;
   const bool pull = label.role == training::Role::Pull;
+  if (pull && label.worker == 0) {
+    std::uint64_t& order = pull_order_[r.iteration - first_];
+    order = hash_draw(order, r.activity);
+  }
   Waits& w = pull ? pull_ : push_;
   const Duration latency = compiled_->program.channels[compiled_->program.activities[r.activity].where].latency;
   if (pull && !compiled_->barrier && !compiled_->own_pace())

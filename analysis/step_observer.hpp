@@ -41,6 +41,9 @@ class StepObserver : public program::Observer {
   const StalenessCounter* staleness() const { return staleness_ ? &*staleness_ : nullptr; }
   // Sum of the worker's op times in the step-th measured step, s.
   double compute(std::size_t worker, std::size_t step) const { return compute_[worker * (last_ - first_) + step]; }
+  // Of worker 0, in the step-th measured step: a hash of the order in which its pulls arrived. Equal orders have equal
+  // ones; without pulls 0.
+  std::uint64_t pull_order(std::size_t step) const { return pull_order_[step]; }
 
  private:
   void of_collective(const program::ActivityRecord& record);
@@ -51,6 +54,7 @@ class StepObserver : public program::Observer {
   std::vector<Duration> alone_;  // per activity; messages only
   std::vector<Time> ops_ended_;  // per worker: end of the ops of the latest step
   std::vector<double> compute_;
+  std::vector<std::uint64_t> pull_order_;
   std::optional<StalenessCounter> staleness_;
   std::uint64_t ended_ = 0;  // measured steps of workers
   std::uint64_t gradients_ = 0;

@@ -206,7 +206,7 @@ Subject named_subject(const std::string& what, const fs::path& directory) {
   if (std::find(models.begin(), models.end(), what) == models.end())
     throw UserError(fmt::format("'{}' is neither a workload file nor a shipped workload", what),
                     name_hint(what, models));
-  return {io::read_workload(options.shipped + "/workloads/" + what + ".workload.json"),
+  return {io::read_workload(experiment::shipped_workload(options, what)),
           "model: " + config::quote_if_needed(what),
           "",
           {}};

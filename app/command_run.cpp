@@ -89,7 +89,8 @@ plan::Schedule schedule_of(const experiment::Timeline& t, const analysis::RunRes
 
 std::string steps_csv(const experiment::Experiment& experiment, const experiment::RunOutput& output) {
   std::vector<io::StepSeries> series;
-  for (const experiment::Steps& s : output.steps) series.push_back({s.vary, s.policy, s.seconds});
+  for (const experiment::Steps& s : output.steps)
+    series.push_back({s.vary, s.policy, s.seconds, s.efficiencies, s.pull_orders});
   return io::write_steps_csv(series, experiment.points.front().spec.runs.warm_up);
 }
 

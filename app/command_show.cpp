@@ -102,7 +102,7 @@ int show_command(const ShowOptions& options) {
   if (!std::filesystem::exists(path)) {
     const std::vector<std::string> models = experiment::shipped_models(spec_options);
     if (std::find(models.begin(), models.end(), path) != models.end()) {
-      path = spec_options.shipped + "/workloads/" + path + ".workload.json";
+      path = experiment::shipped_workload(spec_options, path);
     } else {
       const std::string near = nearest_name(path, models);
       throw UserError(

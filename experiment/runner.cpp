@@ -181,7 +181,8 @@ class Runner {
       }
       results.push_back(std::move(r));
       if (!options_.details) continue;
-      out_.steps.push_back({point.vary, label(policies[i]), measured[i].steps});
+      out_.steps.push_back(
+          {point.vary, label(policies[i]), measured[i].steps, measured[i].efficiencies, measured[i].pull_orders});
       if (first_point && !measured[i].deadlock)
         out_.timelines.push_back({label(policies[i]), i, setup, plans[i], record_step(setup, plans[i], options)});
     }

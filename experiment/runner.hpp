@@ -2,7 +2,9 @@
 // `stretto run`: every policy at every point of an experiment, with baselines, gains, bounds, what-ifs and a verdict.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,7 +32,9 @@ struct Timeline {
 struct Steps {
   std::vector<std::pair<std::string, std::string>> vary;
   std::string policy;
-  std::vector<std::vector<double>> seconds;  // per replication
+  std::vector<std::vector<double>> seconds;                      // per replication
+  std::vector<std::vector<std::optional<double>>> efficiencies;  // as in Measured
+  std::vector<std::vector<std::uint64_t>> pull_orders;
 };
 
 struct RunOutput {

@@ -144,10 +144,33 @@ void scale_batch(const WorkloadSpec& spec, GraphPointer& graph, std::vector<std:
       std::make_shared<const graph::Graph>(graph::with_batch(*graph, *spec.batch_per_worker, spec.batch_fixed_share));
 }
 
+void leave_out(const WorkloadSpec& spec, GraphPointer& graph, std::vector<std::string>& assumptions) {
+  if (spec.leave_out.empty()) return;
+  std::vector<std::string> patterns;
+  for (const PatternSpec& p : spec.leave_out) patterns.push_back(p.pattern);
+  graph::LeftOut left = graph::leave_out(*graph, patterns);
+  std::vector<Diagnostic> wrong;
+  for (const std::size_t i : left.idle_patterns)
+    wrong.push_back({Severity::Error, spec.leave_out[i].place.span(), fmt::format("workload.leave_out[{}]", i),
+                     fmt::format("no op is named '{}'", patterns[i]),
+                     "patterns know * and ?; the workload file names the ops"});
+  if (!left.gradients.empty())
+    wrong.push_back({Severity::Error, spec.leave_out.front().place.span(), "workload.leave_out",
+                     fmt::format("op '{}' completes a gradient and cannot be left out",
+                                 graph->ops[left.gradients.front().index()].name),
+                     "narrower patterns"});
+  if (wrong.empty() && left.graph.ops.empty())
+    wrong.push_back({Severity::Error, spec.leave_out.front().place.span(), "workload.leave_out", "no op is left",
+                     "narrower patterns"});
+  if (!wrong.empty()) throw UserError(std::move(wrong));
+  assumptions.push_back(fmt::format("{} ops of the workload are left out as asked for", left.ops));
+  graph = std::make_shared<const graph::Graph>(std::move(left.graph));
+}
+
 void freeze(const WorkloadSpec& spec, GraphPointer& graph, std::vector<std::string>& assumptions) {
   if (spec.freeze.empty()) return;
   std::vector<std::string> patterns;
-  for (const FreezeSpec& f : spec.freeze) patterns.push_back(f.pattern);
+  for (const PatternSpec& f : spec.freeze) patterns.push_back(f.pattern);
   graph::Frozen frozen = graph::freeze(*graph, patterns);
   std::vector<std::string> names;
   for (const graph::Parameter& p : graph->parameters) names.push_back(p.name);
@@ -407,6 +430,7 @@ bool Setup::random_ops() const {
 Setup make_setup(const Spec& spec, Workloads& workloads) {
   Setup setup;
   GraphPointer graph = workloads.get(spec.workload);
+  leave_out(spec.workload, graph, setup.assumptions);
   const GraphPointer bare = graph;
   const bool timeless = device::lacks_times(*bare);
   if (timeless) fill_times(spec, bare->batch, graph, setup.assumptions);

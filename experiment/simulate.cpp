@@ -88,31 +88,35 @@ double straggler_sum(const training::Compiled& compiled, const program::Simulati
   return sum;
 }
 
-// Ordering efficiency of the paper, mean over workers and measured steps; none where a single resource is used.
-std::optional<double> ordering_efficiency(const Setup& setup, const plan::Plan& plan,
-                                          const analysis::StepObserver& observer, const std::vector<double>& steps) {
-  double sum = 0;
-  std::size_t count = 0;
+// Ordering efficiency of the paper in each measured step, mean over workers; none where a single resource is used.
+std::vector<std::optional<double>> ordering_efficiencies(const Setup& setup, const plan::Plan& plan,
+                                                         const analysis::StepObserver& observer,
+                                                         const std::vector<double>& steps) {
+  std::vector<double> sum(steps.size());
+  std::vector<std::size_t> count(steps.size());
   for (std::size_t w = 0; w < setup.cluster.workers.size(); ++w) {
     analysis::OpSums sums = transfer_sums(setup, plan.layout, w);
     for (std::size_t i = 0; i < steps.size(); ++i) {
       sums.compute = observer.compute(w, i);
       if (const auto e = analysis::ordering_efficiency(sums, steps[i])) {
-        sum += *e;
-        ++count;
+        sum[i] += *e;
+        ++count[i];
       }
     }
   }
-  if (count == 0) return std::nullopt;
-  return sum / static_cast<double>(count);
+  std::vector<std::optional<double>> means(steps.size());
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    if (count[i] > 0) means[i] = sum[i] / static_cast<double>(count[i]);
+  return means;
 }
 
 // What one replication says.
 struct Replication {
   std::optional<std::string> deadlock;
   std::vector<double> steps;
-  double straggler = 0;  // sum over steps
-  std::optional<double> efficiency;
+  double straggler = 0;                           // sum over steps
+  std::vector<std::optional<double>> efficiency;  // per step, where all workers meet
+  std::vector<std::uint64_t> pull_order;
   std::vector<analysis::ResourceUse> use;
   analysis::Waits pulls;
   analysis::Waits pushes;
@@ -143,8 +147,9 @@ Replication replicate(const Setup& setup, const plan::Plan& plan, const training
   result.steps = step_times(compiled, sim, options);
   if (compiled.all_meet()) {
     result.straggler = straggler_sum(compiled, sim, options, result.steps);
-    result.efficiency = ordering_efficiency(setup, plan, observer, result.steps);
+    result.efficiency = ordering_efficiencies(setup, plan, observer, result.steps);
   }
+  for (std::size_t i = 0; i < result.steps.size(); ++i) result.pull_order.push_back(observer.pull_order(i));
   if (observer.staleness() != nullptr) result.staleness = observer.staleness()->counts();
   result.gradients = observer.gradients() - gradients;
   result.dropped = sim.late_arrivals() - dropped;
@@ -253,6 +258,8 @@ Measured simulate(const Setup& setup, const plan::Plan& plan, const SimulateOpti
         return stuck;
       }
       m.steps.push_back(r.steps);
+      m.efficiencies.push_back(r.efficiency);
+      m.pull_orders.push_back(r.pull_order);
       m.means.push_back(analysis::mean(r.steps));
       if (m.means.back() <= 0)
         throw UserError("a step takes no time at all", "the op times, scaled by speed and noise, round to 0 ps");
@@ -264,10 +271,11 @@ Measured simulate(const Setup& setup, const plan::Plan& plan, const SimulateOpti
       for (std::size_t age = 0; age < r.staleness.size(); ++age) ages[age] += r.staleness[age];
       gradients += r.gradients;
       dropped += r.dropped;
-      if (r.efficiency) {
-        efficiency += *r.efficiency;
-        ++efficiencies;
-      }
+      for (const auto& e : r.efficiency)
+        if (e) {
+          efficiency += *e;
+          ++efficiencies;
+        }
       if (m.means.size() >= least && precise_enough(m.means, options.precision)) {
         enough = true;
         break;

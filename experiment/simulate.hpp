@@ -27,10 +27,12 @@ struct SimulateOptions {
 };
 
 struct Measured {
-  std::vector<std::vector<double>> steps;     // seconds, per replication, measured iterations only
-  std::vector<double> means;                  // per replication
-  double straggler_effect = 0;                // mean over steps; where all workers meet at a barrier
-  std::optional<double> ordering_efficiency;  // with a barrier, where more than one resource is used
+  std::vector<std::vector<double>> steps;                        // seconds, per replication, measured iterations only
+  std::vector<std::vector<std::optional<double>>> efficiencies;  // E of those steps, mean over workers; or empty lists
+  std::vector<std::vector<std::uint64_t>> pull_orders;           // analysis::StepObserver::pull_order of those steps
+  std::vector<double> means;                                     // per replication
+  double straggler_effect = 0;                                   // mean over steps; where all workers meet at a barrier
+  std::optional<double> ordering_efficiency;                     // with a barrier, where more than one resource is used
   std::vector<analysis::ResourceUse> resources;
   analysis::Waits pull_waits;
   analysis::Waits push_waits;

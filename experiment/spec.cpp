@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <set>
 #include <tuple>
@@ -19,7 +20,7 @@ namespace {
 using config::Node;
 using config::Reader;
 
-constexpr std::string_view kWorkloadSuffix = ".workload.json";
+constexpr std::array<std::string_view, 2> kWorkloadSuffixes = {".workload.json", ".workload.json.gz"};
 
 // True where no finding is about one of the fields, so that a rule between them says something new.
 bool clean(Reader& reader, const std::vector<std::string>& keys) {
@@ -51,9 +52,7 @@ void check_workload(Reader& reader, const Node& root, const Options& options, Sp
       return reader.error(s.workload.place, "workload.model", fmt::format("unknown model '{}'", s.workload.model),
                           std::move(hint));
     }
-    s.workload.file =
-        (std::filesystem::path(options.shipped) / "workloads" / (s.workload.model + std::string(kWorkloadSuffix)))
-            .string();
+    s.workload.file = shipped_workload(options, s.workload.model);
     return;
   }
   std::error_code code;
@@ -504,10 +503,21 @@ std::vector<std::string> shipped_models(const Options& options) {
   for (const auto& entry :
        std::filesystem::directory_iterator(std::filesystem::path(options.shipped) / "workloads", code)) {
     const std::string name = entry.path().filename().string();
-    if (name.ends_with(kWorkloadSuffix)) names.push_back(name.substr(0, name.size() - kWorkloadSuffix.size()));
+    for (const std::string_view suffix : kWorkloadSuffixes)
+      if (name.ends_with(suffix)) names.push_back(name.substr(0, name.size() - suffix.size()));
   }
   std::sort(names.begin(), names.end());
   return names;
+}
+
+std::string shipped_workload(const Options& options, const std::string& name) {
+  const std::filesystem::path folder = std::filesystem::path(options.shipped) / "workloads";
+  std::error_code code;
+  for (const std::string_view suffix : kWorkloadSuffixes) {
+    const std::filesystem::path file = folder / (name + std::string(suffix));
+    if (std::filesystem::is_regular_file(file, code)) return file.string();
+  }
+  return (folder / (name + std::string(kWorkloadSuffixes.front()))).string();
 }
 
 namespace {

@@ -40,10 +40,10 @@ struct TransfersSpec {
   bool operator==(const TransfersSpec&) const = default;
 };
 
-struct FreezeSpec {
+struct PatternSpec {
   std::string pattern;
   config::Place place;
-  bool operator==(const FreezeSpec&) const = default;
+  bool operator==(const PatternSpec&) const = default;
 };
 
 // Embeddings and the like, of which a step needs some rows only.
@@ -62,7 +62,8 @@ struct WorkloadSpec {
   Mode mode = Mode::Training;
   TransfersSpec transfers;
   Duration input_pipeline;  // 0: the input is always there
-  std::vector<FreezeSpec> freeze;
+  std::vector<PatternSpec> leave_out;
+  std::vector<PatternSpec> freeze;
   std::vector<SparseSpec> sparse;
   config::Place place;  // of the model name or the file name
   config::Place batch_place;
@@ -317,7 +318,7 @@ struct Experiment {
 };
 
 struct Options {
-  std::string shipped = "configs";  // directory that holds workloads/NAME.workload.json
+  std::string shipped = "configs";  // directory that holds workloads/NAME.workload.json, or .json.gz
 };
 
 inline constexpr std::size_t kMaxPoints = 10'000;
@@ -345,6 +346,9 @@ std::vector<config::FieldRecord> field_records();
 
 // Names of the shipped workloads in `options.shipped`, sorted.
 std::vector<std::string> shipped_models(const Options& options = {});
+
+// File of a shipped workload, plain or gzip. There need not be one.
+std::string shipped_workload(const Options& options, const std::string& name);
 
 // Time of an update over that of sgd: values that it reads and writes per variable value, of which sgd has three
 // (reads variable and gradient, writes the variable), momentum two more (its one slot) and adam four (its two slots).

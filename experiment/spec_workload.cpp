@@ -38,13 +38,21 @@ void read_transfer_ratio(Reader& reader, const Node& node, const std::string& ke
     reader.error(node.place, key, config::describe(node) + " is out of range", "valid: more than 0, at most 1");
 }
 
-void read_freeze(Reader& reader, const Node& node, const std::string& key, Spec& s) {
+template <std::vector<PatternSpec> WorkloadSpec::*kList>
+void read_patterns(Reader& reader, const Node& node, const std::string& key, Spec& s) {
   if (!node.is_sequence())
     return reader.error(node.place, key, "expected a list of names, found " + config::describe(node),
                         "for example [conv1/*, conv2/*]");
   for (std::size_t i = 0; i < node.items.size(); ++i)
     if (auto pattern = reader.read_text(node.items[i], fmt::format("{}[{}]", key, i)))
-      s.workload.freeze.push_back({std::move(*pattern), node.items[i].place});
+      (s.workload.*kList).push_back({std::move(*pattern), node.items[i].place});
+}
+
+template <std::vector<PatternSpec> WorkloadSpec::*kList>
+std::string write_patterns(const Spec& s) {
+  std::string out;
+  for (const PatternSpec& p : s.workload.*kList) out += (out.empty() ? "" : ", ") + config::quote_if_needed(p.pattern);
+  return out.empty() ? "" : "[" + out + "]";
 }
 
 void read_sparse(Reader& reader, const Node& node, const std::string& key, Spec& s) {
@@ -76,12 +84,6 @@ std::string write_sparse(const Spec& s) {
   for (const SparseSpec& sparse : s.workload.sparse)
     out += fmt::format("{}{{parameter: {}, share: {}}}", out.empty() ? "" : ", ",
                        config::quote_if_needed(sparse.pattern), config::format_number(sparse.share));
-  return out.empty() ? "" : "[" + out + "]";
-}
-
-std::string write_freeze(const Spec& s) {
-  std::string out;
-  for (const FreezeSpec& f : s.workload.freeze) out += (out.empty() ? "" : ", ") + config::quote_if_needed(f.pattern);
   return out.empty() ? "" : "[" + out + "]";
 }
 
@@ -127,9 +129,12 @@ void add_workload_fields(Rows& rows) {
   rows.push_back(config::duration<Spec>(
       "workload.input_pipeline", "0 us", "time to prepare one batch, beside the step before",
       [](auto& s) -> auto& { return s.workload.input_pipeline; }));
+  rows.push_back(custom("workload.leave_out", "list", "patterns with * and ?", "",
+                        "ops that are not run; whoever waits for one waits for all that it waits for",
+                        read_patterns<&WorkloadSpec::leave_out>, write_patterns<&WorkloadSpec::leave_out>));
   rows.push_back(custom("workload.freeze", "list", "patterns with * and ?", "",
                         "variables that are not trained: pulled, but neither computed gradients for nor pushed",
-                        read_freeze, write_freeze));
+                        read_patterns<&WorkloadSpec::freeze>, write_patterns<&WorkloadSpec::freeze>));
   rows.push_back(custom("workload.sparse", "list", "{parameter, share}", "",
                         "variables of which a step pulls and pushes only a share, such as the rows of embeddings",
                         read_sparse, write_sparse));

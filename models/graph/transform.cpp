@@ -122,4 +122,63 @@ Frozen freeze(const Graph& graph, const std::vector<std::string>& patterns) {
   return out;
 }
 
+LeftOut leave_out(const Graph& graph, const std::vector<std::string>& patterns) {
+  LeftOut out;
+  const std::size_t n = graph.ops.size();
+  std::vector<bool> left_out(n, false);
+  for (std::size_t k = 0; k < patterns.size(); ++k) {
+    bool idle = true;
+    for (std::size_t o = 0; o < n; ++o)
+      if (matches(patterns[k], graph.ops[o].name)) {
+        left_out[o] = true;
+        idle = false;
+      }
+    if (idle) out.idle_patterns.push_back(k);
+  }
+  for (const Parameter& p : graph.parameters)
+    if (p.gradient.valid() && left_out[p.gradient.index()]) {
+      left_out[p.gradient.index()] = false;
+      out.gradients.push_back(p.gradient);
+    }
+  // What stands for each op in the lists of its users: itself, or what it waited for.
+  std::vector<std::vector<OpId>> inputs(n);
+  std::vector<std::vector<ParameterId>> reads(n);
+  const auto add = [](auto& list, const auto& more) {
+    for (const auto& id : more)
+      if (std::find(list.begin(), list.end(), id) == list.end()) list.push_back(id);
+  };
+  for (const OpId id : topological_order(graph)) {
+    const Op& op = graph.ops[id.index()];
+    add(reads[id.index()], op.reads);
+    for (const OpId input : op.inputs) {
+      if (!left_out[input.index()]) {
+        add(inputs[id.index()], std::vector<OpId>{input});
+        continue;
+      }
+      add(inputs[id.index()], inputs[input.index()]);
+      add(reads[id.index()], reads[input.index()]);
+    }
+  }
+  std::vector<OpId> new_id(n);
+  out.graph.name = graph.name;
+  out.graph.source = graph.source;
+  out.graph.batch = graph.batch;
+  for (std::size_t o = 0; o < n; ++o) {
+    if (left_out[o]) {
+      ++out.ops;
+      continue;
+    }
+    new_id[o] = OpId(out.graph.ops.size());
+    out.graph.ops.push_back(graph.ops[o]);
+    out.graph.ops.back().inputs = std::move(inputs[o]);
+    out.graph.ops.back().reads = std::move(reads[o]);
+  }
+  for (Op& op : out.graph.ops)
+    for (OpId& input : op.inputs) input = new_id[input.index()];
+  out.graph.parameters = graph.parameters;
+  for (Parameter& p : out.graph.parameters)
+    if (p.gradient.valid()) p.gradient = new_id[p.gradient.index()];
+  return out;
+}
+
 }  // namespace stretto::graph

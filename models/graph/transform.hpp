@@ -10,8 +10,11 @@
 //                   backward op is dropped if no remaining gradient depends on it, and it served a frozen one or
 //                   depends on an op that is dropped. Ops that stay keep their times, also where a part of the time
 //                   made a frozen gradient.
+//   leave_out       ops whose name matches a pattern are not run: whoever waits for one waits for all that it waits
+//                   for, ops and parameters, so that no dependency is lost. For work that the traced worker did and the
+//                   simulated one does not, such as losses that TensorFlow 1 places beside their variables.
 // Patterns: * stands for any text, ? for one character, everything else for itself.
-// Cost: linear in the graph; freeze O(patterns x names + ops + edges).
+// Cost: linear in the graph; freeze and leave_out O(patterns x names + ops + edges), and what ops inherit.
 #pragma once
 
 #include <cstdint>
@@ -40,6 +43,15 @@ struct Frozen {
 };
 
 Frozen freeze(const Graph& graph, const std::vector<std::string>& patterns);
+
+struct LeftOut {
+  Graph graph;
+  std::size_t ops = 0;                     // left out
+  std::vector<std::size_t> idle_patterns;  // indices of patterns that match no op
+  std::vector<OpId> gradients;             // of the given graph: matching ops that complete a gradient. They stay
+};
+
+LeftOut leave_out(const Graph& graph, const std::vector<std::string>& patterns);
 
 bool matches(std::string_view pattern, std::string_view name);
 

@@ -208,6 +208,14 @@ class App(unittest.TestCase):
         self.good('run', self.file, '--out', 'out', '--set', 'vary={}')
         rows = list(csv.DictReader((self.top / 'out/steps.csv').read_text().splitlines()))
         self.assertEqual([r['step'] for r in rows[:3]], ['1', '2', '3'])
+        results = json.loads((self.top / 'out/result.json').read_text())['results']
+        for policy, one in (('random', False), ('fifo', True), ('tac', True)):
+            orders = [r['pull_order'] for r in rows if r['policy'] == policy]
+            self.assertNotIn('', orders)
+            self.assertEqual(len(set(orders)) == 1, one, policy)
+            efficiencies = [float(r['ordering_efficiency']) for r in rows if r['policy'] == policy]
+            [mean] = [r['ordering_efficiency'] for r in results if r['policy'] == policy]
+            self.assertAlmostEqual(sum(efficiencies) / len(efficiencies), mean)
         schedule = json.loads((self.top / 'out/schedule_tac.json').read_text())
         page = (SOURCE / 'docs/reference/schedule.md').read_text()
         for key in [*schedule, *schedule['pull'], *schedule['parameters'][0], *schedule['parameters'][0]['slices'][0],

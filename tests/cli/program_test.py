@@ -76,6 +76,7 @@ class Show(program.ProgramTest):
     def test_shipped_workloads(self):
         self.assertIn('16', self.good('show', 'vgg_16'))
         self.assertNotEqual(self.good('show', 'vgg_16'), self.good('show', 'resnet_50'))
+        self.assertIn('32 with a gradient (528 MiB)', self.good('show', 'slim_vgg_16'))
 
     def test_effective_experiment_reads_back_to_itself(self):
         first = self.good('show', QUICKSTART, '--effective', '--set', 'runs.seed=77')

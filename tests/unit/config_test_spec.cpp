@@ -219,6 +219,7 @@ std::vector<std::string> random_sets(RandomStream& random) {
       {"workload.transfers", {"{precision: int8}", "{ratio: 0.1, encode: 1 ns/B}", "{decode: 0.3 ns/B}"}},
       {"workload.input_pipeline", {"12 ms"}},
       {"workload.freeze", {"[\"a: b\", \"*\"]", "[conv1/*]"}},
+      {"workload.leave_out", {"[\"*/L2: Loss\"]", "[a, \"b?\"]"}},
       {"noise.compute_cv", {"2 %", "0.1"}},
       {"noise.distribution", {"gamma"}},
       {"noise.stragglers", {"{slowdown: 2.5, mean_on: 1 s, mean_off: 3 ms}", "{mean_on: 1 us, times: fixed}"}},

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <functional>
 
@@ -253,6 +254,73 @@ TEST(Workload, ShippedFilesAreWhatTheImporterMakes) {
     EXPECT_TRUE(contains(options.source, fmt::format("profiles/{}/graph.txt", profile)));
     const ImportResult r = import_any(data_path(fmt::format("pipedream/{}.graph.txt", profile)), options);
     EXPECT_EQ(write_workload(r.graph), file::read(shipped));
+  }
+}
+
+struct SlimNet {
+  const char* name;
+  std::size_t trained;
+  double mib;
+  double gflop;  // forward, per image
+};
+
+// Variables and MiB: the TicTac paper's table. Operations: the networks' own, counted from shapes by hand and by
+// TensorFlow's profiler, to be met within 1 %.
+constexpr std::array<SlimNet, 10> kSlimNets = {{
+    {"alexnet_v2", 16, 191.89, 1.482},
+    {"inception_v1", 116, 25.24, 3.010},
+    {"inception_v2", 141, 42.64, 3.884},
+    {"inception_v3", 196, 103.54, 11.467},
+    {"resnet_50_v1", 108, 97.39, 6.975},
+    {"resnet_101_v1", 210, 169.74, 14.406},
+    {"resnet_50_v2", 125, 97.45, 6.982},
+    {"resnet_101_v2", 244, 169.86, 14.416},
+    {"vgg_16", 32, 527.79, 30.982},
+    {"vgg_19", 38, 548.05, 39.308},
+}};
+
+std::string slim_file(const SlimNet& net) {
+  return source_path(fmt::format("configs/workloads/slim_{}.workload.json.gz", net.name));
+}
+
+TEST(Workload, ShippedSlimNetworksHaveThePublishedSizes) {
+  for (const SlimNet& net : kSlimNets) {
+    const graph::Graph g = read_workload(slim_file(net));
+    EXPECT_EQ(g.name, fmt::format("slim_{}", net.name));
+    EXPECT_EQ(g.batch, 32);
+    std::size_t trained = 0;
+    double bytes = 0;
+    for (const graph::Parameter& p : g.parameters)
+      if (p.gradient.valid()) {
+        ++trained;
+        bytes += static_cast<double>(p.bytes.count());
+      }
+    EXPECT_EQ(trained, net.trained) << net.name;
+    EXPECT_NEAR(bytes / 1048576, net.mib, 0.005) << net.name;
+    double forward = 0;
+    double backward = 0;  // convolutions and matrix products
+    const auto dense = [](graph::OpClass c) { return c >= graph::OpClass::Conv1x1 && c <= graph::OpClass::Matmul; };
+    for (const graph::Op& op : g.ops) {
+      EXPECT_EQ(op.time, Duration());
+      if (dense(op.op_class)) (op.phase == graph::Phase::Forward ? forward : backward) += op.flops;
+    }
+    EXPECT_NEAR(forward / 32e9 / net.gflop, 1, 0.01) << net.name;
+    // Two gradients of each, but for the first one's to the images.
+    EXPECT_LE(backward, 2 * forward) << net.name;
+    EXPECT_GE(backward, 1.85 * forward) << net.name;
+  }
+}
+
+TEST(Workload, ShippedSlimNetworksAreWhatTheImporterMakes) {
+  if (!std::filesystem::exists(data_path("tf_models"))) GTEST_SKIP() << "no reference data";
+  for (const SlimNet& net : kSlimNets) {
+    const graph::Graph shipped = read_workload(slim_file(net));
+    ImportOptions options;
+    options.name = shipped.name;
+    options.source = shipped.source;
+    const ImportResult r =
+        import_any(data_path(fmt::format("tf_models/{}.train.ps1.bs32.graphdef.gz", net.name)), options);
+    EXPECT_TRUE(write_workload(r.graph) == write_workload(shipped)) << net.name;
   }
 }
 

@@ -276,10 +276,16 @@ TEST(Csv, CellsAreQuotedAndNoFormulas) {
 }
 
 TEST(Csv, OneRowPerStep) {
-  EXPECT_EQ(write_steps_csv({{{{"cluster.workers.count", "2"}}, "tic(a, b)", {{0.5, 0.25}, {1}}}}, 3),
-            "cluster.workers.count,policy,replication,step,time_s\n"
-            "2,\"tic(a, b)\",0,3,0.5\n2,\"tic(a, b)\",0,4,0.25\n2,\"tic(a, b)\",1,3,1\n");
-  EXPECT_EQ(write_steps_csv({}, 0), "policy,replication,step,time_s\n");
+  EXPECT_EQ(write_steps_csv({{{{"cluster.workers.count", "2"}},
+                              "tic(a, b)",
+                              {{0.5, 0.25}, {1}},
+                              {{0.75, std::nullopt}},
+                              {{0x1f, 0}, {0xfedcba9876543210}}}},
+                            3),
+            "cluster.workers.count,policy,replication,step,time_s,ordering_efficiency,pull_order\n"
+            "2,\"tic(a, b)\",0,3,0.5,0.75,000000000000001f\n2,\"tic(a, b)\",0,4,0.25,,\n"
+            "2,\"tic(a, b)\",1,3,1,,fedcba9876543210\n");
+  EXPECT_EQ(write_steps_csv({}, 0), "policy,replication,step,time_s,ordering_efficiency,pull_order\n");
 }
 
 }  // namespace

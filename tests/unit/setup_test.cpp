@@ -238,6 +238,13 @@ TEST_F(Experiments, FrozenVariablesAreNotPushed) {
   EXPECT_EQ(step_ms({"workload.freeze=[a, b]", "workload.mode=inference"}), 3);
 }
 
+TEST_F(Experiments, OpsCanBeLeftOut) {
+  EXPECT_DOUBLE_EQ(step_ms({"workload.leave_out=[fb]"}), 5);
+  EXPECT_TRUE(has(errors({"workload.leave_out=[x*]"}), "workload.leave_out[0]: no op is named 'x*'"));
+  EXPECT_TRUE(has(errors({"workload.leave_out=[ba]"}), "op 'ba' completes a gradient"));
+  EXPECT_TRUE(has(errors({"workload.leave_out=[f*, b*]"}), "completes a gradient"));
+}
+
 // At half the rate: pull a 0-2, pull b 2-4, fb and bb 4-6, push b 6-8, push a 8-10 ms.
 TEST_F(Experiments, NoiseSlowsWorkersAndNics) {
   EXPECT_DOUBLE_EQ(step_ms({"noise.slow_workers=[{worker: 0, slowdown: 2}]"}), 10);

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transforms of graphs against figures by hand.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
 
 #include "models/graph/canonical.hpp"
 #include "models/graph/check.hpp"
@@ -30,7 +34,7 @@ Graph three_layers() {
   op("input gradient", Phase::Backward, 5, {OpId(5)});
   op("summary", Phase::Backward, 1, {OpId(3)});
   for (std::size_t i = 0; i < 3; ++i) {
-    g.parameters.push_back({"w" + std::to_string(i), Bytes(10 + static_cast<std::int64_t>(i)), true, OpId(5 - i), -1});
+    g.parameters.push_back({fmt::format("w{}", i), Bytes(10 + static_cast<std::int64_t>(i)), true, OpId(5 - i), -1});
     g.ops[i].reads.emplace_back(i);
   }
   return g;
@@ -103,6 +107,55 @@ TEST(Freeze, KeepsWhatARemainingGradientNeeds) {
   EXPECT_FALSE(f.graph.parameters[2].gradient.valid());
   EXPECT_TRUE(f.graph.parameters[1].gradient.valid());
   EXPECT_EQ(f.idle_patterns, (std::vector<std::size_t>{0, 2}));
+}
+
+TEST(LeaveOut, UsersWaitForAllThatTheOpWaitedFor) {
+  const Graph g = three_layers();
+  const LeftOut left = leave_out(g, {"f1", "inp*t", "nothing*"});
+  EXPECT_EQ(names(left.graph), (Names{"f0", "f2", "b2", "b1", "b0", "summary"}));
+  EXPECT_EQ(left.ops, 2U);
+  EXPECT_EQ(left.idle_patterns, (std::vector<std::size_t>{2}));
+  EXPECT_TRUE(left.gradients.empty());
+  const Op& f2 = left.graph.ops[1];
+  EXPECT_EQ(f2.inputs, (std::vector<OpId>{OpId(0)}));
+  EXPECT_EQ(f2.reads, (std::vector<ParameterId>{ParameterId(2), ParameterId(1)}));
+  const Op& b1 = left.graph.ops[3];  // of b2 and f1
+  EXPECT_EQ(b1.inputs, (std::vector<OpId>{OpId(2), OpId(0)}));
+  EXPECT_EQ(b1.reads, (std::vector<ParameterId>{ParameterId(1)}));
+  EXPECT_EQ(left.graph.parameters[0].gradient, OpId(4));
+  EXPECT_TRUE(check(left.graph).empty());
+}
+
+TEST(LeaveOut, OpsThatCompleteAGradientStay) {
+  const LeftOut left = leave_out(three_layers(), {"b*"});
+  EXPECT_EQ(left.gradients, (std::vector<OpId>{OpId(5), OpId(4), OpId(3)}));
+  EXPECT_EQ(left.ops, 0U);
+}
+
+TEST(LeaveOut, RandomGraphsKeepTheirOrderOfOps) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    const Graph g = test::random_graph({test::kShapes[seed % 4], 9, 6, true}, seed);
+    const std::string gone = g.ops[seed % g.ops.size()].name;
+    const LeftOut left = leave_out(g, {gone});
+    ASSERT_TRUE(check(left.graph).empty()) << seed;
+    ASSERT_EQ(left.graph.ops.size() + left.ops, g.ops.size());
+    // An op that had to come before another one still has to, if both are there.
+    const auto before = [](const Graph& graph) {
+      std::set<std::pair<std::string, std::string>> pairs;
+      std::vector<std::set<std::size_t>> needs(graph.ops.size());
+      for (const OpId id : topological_order(graph))
+        for (const OpId input : graph.ops[id.index()].inputs) {
+          needs[id.index()].insert(input.index());
+          needs[id.index()].insert(needs[input.index()].begin(), needs[input.index()].end());
+        }
+      for (std::size_t o = 0; o < needs.size(); ++o)
+        for (const std::size_t i : needs[o]) pairs.emplace(graph.ops[i].name, graph.ops[o].name);
+      return pairs;
+    };
+    auto expected = before(g);
+    if (left.ops == 1) std::erase_if(expected, [&](const auto& p) { return p.first == gone || p.second == gone; });
+    ASSERT_EQ(before(left.graph), expected) << seed;
+  }
 }
 
 TEST(Freeze, AllOfIt) {
