@@ -9,6 +9,7 @@
 #include "app/commands.hpp"
 #include "app/join.hpp"
 #include "app/output.hpp"
+#include "app/pick_sweep.hpp"
 #include "report/table.hpp"
 #include "sim/base/diagnostic.hpp"
 #include "study/export.hpp"
@@ -31,21 +32,6 @@ const char* const kUsage =
 std::size_t column(const std::string& name) {
   const auto& names = study::figure_names();
   return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
-}
-
-// By number, name or the beginning of its hash; without a text the latest.
-SweepInfo pick(Store& store, const std::string& option, const std::string& text) {
-  const std::vector<SweepInfo> all = store.sweeps();
-  if (all.empty()) throw UserError(fmt::format("results store '{}' is empty", store.path()));
-  if (text.empty()) return all.back();
-  std::vector<SweepInfo> found;
-  for (const SweepInfo& s : all)
-    if (std::to_string(s.id) == text || s.name == text || (text.size() >= 6 && s.hash.starts_with(text)))
-      found.push_back(s);
-  if (found.size() == 1) return found.front();
-  const std::string hint = fmt::format("`stretto results list {}` shows their numbers", store.path());
-  if (found.empty()) throw UserError(fmt::format("{}: there is no sweep '{}'", option, text), hint);
-  throw UserError(fmt::format("{}: {} sweeps are '{}'", option, found.size(), text), hint);
 }
 
 std::string milliseconds(double seconds) { return fmt::format("{:.4g} ms", 1e3 * seconds); }
@@ -226,19 +212,19 @@ int results_command(const ResultsOptions& options) {
   if (action == "list") {
     print(list(store));
   } else if (action == "show") {
-    print(show(store, pick(store, "--sweep", options.sweep)));
+    print(show(store, pick_sweep(store, "--sweep", options.sweep)));
   } else if (action == "export") {
-    study::export_csv(store, pick(store, "--sweep", options.sweep), [](std::string_view text) { print(text); });
+    study::export_csv(store, pick_sweep(store, "--sweep", options.sweep), [](std::string_view text) { print(text); });
   } else if (action == "gc") {
     print(gc(store));
   } else {
-    const SweepInfo b = pick(store, "--sweep", options.sweep);
+    const SweepInfo b = pick_sweep(store, "--sweep", options.sweep);
     std::string against = options.against;
     if (against.empty())
       for (const SweepInfo& s : store.sweeps())
         if (s.id < b.id) against = std::to_string(s.id);
     if (against.empty()) throw UserError("there is no earlier sweep to compare with", "--against NUMBER names one");
-    print(compare(store, pick(store, "--against", against), b));
+    print(compare(store, pick_sweep(store, "--against", against), b));
   }
   return 0;
 }

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "app/command_report.hpp"
 #include "app/commands.hpp"
 #include "app/join.hpp"
 #include "app/output.hpp"
@@ -44,6 +45,7 @@ struct Settings {
   SearchOptions search;
   SweepOptions sweep;
   ResultsOptions results;
+  ReportOptions report;
   AttributeOptions attribute;
   VerifyOptions verify;
   ExportOptions export_;
@@ -150,6 +152,14 @@ constexpr const char* kResultsFooter = R"(Examples:
   stretto results gc results.sqlite
 compare sets the step times of two sweeps side by side, merge adds the points of stores that shards wrote, gc removes
 sweeps that a later one of the same name has replaced.)";
+
+constexpr const char* kReportFooter = R"(Examples:
+  stretto report what_if.yaml
+  stretto report results/what_if -o what_if.html
+  stretto report results.sqlite -o sweep.html
+  stretto report what_if.yaml --attribute tac --set cluster.workers.count=16
+INPUT is an experiment, which is run; or what `run --out` wrote, whose steps are simulated again for the timelines; or
+a results store. The file needs no network and nothing beside it. docs/report.md shows one.)";
 
 constexpr const char* kListFooter = R"(Examples:
   stretto list policies
@@ -262,6 +272,26 @@ std::vector<Command> add_commands(CLI::App& root, Settings& s) {
       ->type_name("SWEEP");
   results->add_option("--against", s.results.against, "compare: the other sweep; without it: the one before")
       ->type_name("SWEEP");
+
+  CLI::App* report = command("report", "Write a result, an experiment or a sweep as one HTML file", kReportFooter,
+                             "INPUT", s.report.input, "Experiment (YAML), result of `run --out`, or results store",
+                             [&s] { return report_command(s.report); });
+  report->add_option("-o,--out", s.report.out, "HTML file to write")
+      ->type_name("FILE")
+      ->check(kNotEmpty)
+      ->capture_default_str();
+  add_set(report, s.report.set);
+  report->add_option("--attribute", s.report.attribute, "Also say what the causes cost this policy; may be given again")
+      ->type_name("POLICY")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  report->add_option("--sweep", s.report.sweep, "Sweep of the store by number, name or hash; without it: the latest")
+      ->type_name("SWEEP");
+  report->add_option("--bars", s.report.bars, "Bars of a timeline, at most; 0: no timelines")
+      ->type_name("N")
+      ->capture_default_str();
+  report->add_flag("--quiet", s.report.quiet, "Show no progress");
 
   CLI::App* attribute =
       command("attribute", "Say which causes take how much of a step, and show its critical path", kAttributeFooter,
@@ -387,6 +417,7 @@ int dispatch(int argc, char** argv) {
   Settings settings;
   settings.run.command.assign(argv, argv + argc);
   if (!settings.run.command.empty()) settings.run.command.front() = "stretto";
+  settings.report.command = settings.run.command;
   CLI::App root(
       "How long does a training step take, which transfer order is best, and how far is it from the best "
       "possible?\n",

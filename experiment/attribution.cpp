@@ -132,30 +132,13 @@ class ProgramReplays {
   std::vector<Setup> setups_;  // as it is and without noise
 };
 
-analysis::NamedPath named(const Setup& setup, const plan::Plan& plan, const training::Compiled& compiled,
-                          const analysis::CriticalPath& path) {
-  analysis::NamedPath out;
-  out.step_s = (path.end - path.begin).seconds();
-  const analysis::PathParts total = path.total();
-  for (std::size_t k = 0; k < total.size(); ++k) out.total_s[k] = total[k].seconds();
-  for (const analysis::PathLink& link : path.links) {
-    analysis::NamedLink n;
-    n.name = training::describe(compiled, *setup.graph, plan.layout, program::ActivityId(link.activity));
-    n.from_s = (link.from - path.begin).seconds();
-    n.to_s = (link.to - path.begin).seconds();
-    for (std::size_t k = 0; k < total.size(); ++k) n.parts_s[k] = link.parts[k].seconds();
-    out.links.push_back(std::move(n));
-  }
-  return out;
-}
-
 analysis::NamedPath path_of(const Setup& setup, const plan::Plan& plan, const SimulateOptions& options,
                             CauseSet causes) {
   Setup ideal = idealise(setup, causes);
   ideal.training.all_reduce.aggregate = false;
   training::Compiled compiled = training::compile(*ideal.graph, ideal.cluster, plan.layout, ideal.training);
   idealise(compiled, causes);
-  return named(ideal, plan, compiled, step_path(ideal, plan, compiled, options));
+  return named_path(ideal, plan, compiled, step_path(ideal, plan, compiled, options));
 }
 
 // The plan itself, then the other orders of its layout.
@@ -220,6 +203,23 @@ analysis::AttributedPolicy attribute_policy(const Setup& setup, const Point& poi
 }
 
 }  // namespace
+
+analysis::NamedPath named_path(const Setup& setup, const plan::Plan& plan, const training::Compiled& compiled,
+                               const analysis::CriticalPath& path) {
+  analysis::NamedPath out;
+  out.step_s = (path.end - path.begin).seconds();
+  const analysis::PathParts total = path.total();
+  for (std::size_t k = 0; k < total.size(); ++k) out.total_s[k] = total[k].seconds();
+  for (const analysis::PathLink& link : path.links) {
+    analysis::NamedLink n;
+    n.name = training::describe(compiled, *setup.graph, plan.layout, program::ActivityId(link.activity));
+    n.from_s = (link.from - path.begin).seconds();
+    n.to_s = (link.to - path.begin).seconds();
+    for (std::size_t k = 0; k < total.size(); ++k) n.parts_s[k] = link.parts[k].seconds();
+    out.links.push_back(std::move(n));
+  }
+  return out;
+}
 
 Replays replay_causes(const Setup& setup, const std::vector<plan::Plan>& orders, const SimulateOptions& options,
                       const std::function<void()>& tick) {

@@ -30,6 +30,10 @@ namespace stretto::experiment {
 analysis::AttributionResult attribute(const Experiment& experiment, const std::vector<std::string>& policies,
                                       const Progress& progress);
 
+// The path with its links in words and its times from its begin.
+analysis::NamedPath named_path(const Setup& setup, const plan::Plan& plan, const training::Compiled& compiled,
+                               const analysis::CriticalPath& path);
+
 // Mean step times, s, by set of causes and replication.
 struct Replays {
   std::optional<std::string> deadlock;

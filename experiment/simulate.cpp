@@ -9,7 +9,6 @@
 #include "analysis/staleness.hpp"
 #include "analysis/statistics.hpp"
 #include "analysis/step_observer.hpp"
-#include "experiment/resource_use.hpp"
 #include "models/plan/fusion.hpp"
 #include "models/training/deadlock.hpp"
 #include "sim/base/assert.hpp"
@@ -349,6 +348,23 @@ StepRecords record_step(const Setup& setup, const plan::Plan& plan, const Simula
   result.records = recorder.records();
   result.path = step_path(setup, plan, result.compiled, options);
   return result;
+}
+
+std::vector<Counters> sample_use(const Setup& setup, const plan::Plan& plan, const training::Compiled& compiled,
+                                 const SimulateOptions& options, Time begin, Time end, std::uint32_t parts) {
+  STRETTO_ASSERT(begin <= end && parts > 0, "{} parts of {} ps to {} ps", parts, begin.ps(), end.ps());
+  const program::OrderTable order =
+      training::compile_order(compiled, plan.layout, plan.order, order_stream(options.seed, 0));
+  const program::Variation variation = variation_of(setup, compiled, options, 0);
+  const std::uint32_t run = iterations_to_run(compiled, options);
+  program::Simulation sim(compiled.program, order, run, &variation);
+  std::vector<Counters> samples;
+  for (std::uint32_t i = 0; i <= parts; ++i) {
+    const Time until = i == parts ? end : begin + (end - begin).scaled(static_cast<double>(i) / parts);
+    sim.run_until(run, until);
+    if (samples.empty() || sim.now() > samples.back().now) samples.push_back(read_counters(compiled, sim));
+  }
+  return samples;
 }
 
 }  // namespace stretto::experiment

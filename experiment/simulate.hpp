@@ -10,6 +10,7 @@
 #include "analysis/critical_path.hpp"
 #include "analysis/metrics.hpp"
 #include "analysis/result.hpp"
+#include "experiment/resource_use.hpp"
 #include "experiment/setup.hpp"
 #include "models/plan/plan.hpp"
 #include "sim/program/observer.hpp"
@@ -78,5 +79,10 @@ struct StepRecords {
   analysis::CriticalPath path;
 };
 StepRecords record_step(const Setup& setup, const plan::Plan& plan, const SimulateOptions& options);
+
+// What all resources have done by `begin`, by `end` and by up to `parts` - 1 moments between (of replication 0): the
+// last events before points that are evenly spaced, each once. Between two events a link's rate does not change.
+std::vector<Counters> sample_use(const Setup& setup, const plan::Plan& plan, const training::Compiled& compiled,
+                                 const SimulateOptions& options, Time begin, Time end, std::uint32_t parts);
 
 }  // namespace stretto::experiment

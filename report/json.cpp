@@ -4,12 +4,12 @@
 #include <optional>
 
 #include "io/json/writer.hpp"
+#include "report/kinds.hpp"
 
 namespace stretto::report {
 
 namespace {
 
-using analysis::ChangeKind;
 using analysis::Estimate;
 using analysis::Figure;
 using analysis::Gain;
@@ -20,49 +20,9 @@ using json::Writer;
 
 constexpr Writer::Style kInline = Writer::Style::Inline;
 
-const char* kind_key(ResourceKind kind) {
-  switch (kind) {
-    case ResourceKind::Device:
-      return "device";
-    case ResourceKind::WorkerNicUp:
-      return "worker_nic_up";
-    case ResourceKind::WorkerNicDown:
-      return "worker_nic_down";
-    case ResourceKind::ServerNicUp:
-      return "server_nic_up";
-    case ResourceKind::ServerNicDown:
-      return "server_nic_down";
-    case ResourceKind::ServerThreads:
-      return "server_threads";
-    case ResourceKind::WorkerThreads:
-      return "worker_threads";
-    case ResourceKind::CopyEngine:
-      return "copy_engine";
-    case ResourceKind::Fabric:
-      return "fabric";
-    case ResourceKind::Inside:
-      return "inside_host";
-  }
-  return "other";
-}
-
 bool is_link(ResourceKind kind) {
   return kind != ResourceKind::Device && kind != ResourceKind::ServerThreads && kind != ResourceKind::WorkerThreads &&
          kind != ResourceKind::CopyEngine;
-}
-
-const char* kind_key(ChangeKind kind) {
-  switch (kind) {
-    case ChangeKind::Hardware:
-      return "hardware";
-    case ChangeKind::Mode:
-      return "mode";
-    case ChangeKind::Layout:
-      return "layout";
-    case ChangeKind::Order:
-      return "order";
-  }
-  return "other";
 }
 
 void absent(Writer& w, const std::string& key, const std::string& reason) {
