@@ -12,15 +12,14 @@ namespace stretto::network {
 
 namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// A link counts as over capacity beyond this relative difference; far below the 1e-9 that the model promises and above
-// the rounding of the sums.
-constexpr double kFull = 1e-12;
 // An end rounds up from this fraction of a picosecond. Not 1/2: ends that fall exactly there are common (equal sizes
 // and capacities), and the rounding of sums, which depends on the order of links, would decide.
 constexpr double kRoundUp = 0.4996093;
+// Instants to fill before relaxation is tried again.
+constexpr std::uint32_t kFillings = 128;
 }  // namespace
 
-FluidNetwork::FluidNetwork(const Wires& wires, std::uint64_t max_relaxations) : max_relaxations_(max_relaxations) {
+FluidNetwork::FluidNetwork(const Wires& wires, Method method) : method_(method) {
   real_links_ = static_cast<std::uint32_t>(wires.links.size());
   links_.resize(real_links_);
   for (const Link& link : wires.links) nominal_.push_back(link.capacity.bytes_per_ps());
@@ -51,7 +50,6 @@ FluidNetwork::FluidNetwork(const Wires& wires, std::uint64_t max_relaxations) : 
   bottleneck_.resize(classes_.size());
   flows_.resize(classes_.size());
   no_link_ = static_cast<std::uint32_t>(links_.size());
-  if (max_relaxations_ == 0) max_relaxations_ = 64 + 32ULL * real_links_;
   reset();
 }
 
@@ -90,7 +88,10 @@ void FluidNetwork::reset() {
   moved_.clear();
   emptied_.clear();
   changed_.clear();
-  full_solves_ = relaxations_ = 0;
+  classes_shared_ = hops_active_ = 0;
+  to_fill_ = method_ == Method::Filling ? 1 : 0;
+  dirty_ = false;
+  full_solves_ = relaxations_ = work_ = mean_work_ = 0;
 }
 
 double FluidNetwork::clock_at(const LinkState& link, Time now) const {
@@ -130,12 +131,14 @@ void FluidNetwork::reserve(std::uint32_t l, double amount) {
 
 void FluidNetwork::add_flows(std::uint32_t cls, std::int64_t count) {
   flows_[cls] += static_cast<std::uint32_t>(count);
+  dirty_ = true;
   const std::uint32_t b = bottleneck_[cls];
   for (std::uint32_t h = first_[cls]; h < first_[cls + 1]; ++h) {
     const std::uint32_t l = hop_[h];
     if (l >= real_links_) continue;
     LinkState& link = links_[l];
     link.flows += static_cast<std::uint64_t>(count);
+    if (to_fill_ > 0) continue;
     if (b == kNone || !roomy_[l])
       mark(l);
     else
@@ -149,6 +152,8 @@ void FluidNetwork::activate(std::uint32_t cls) {
   c.offset = 0;
   c.committed_bottleneck = bottleneck_[cls] = kNone;
   const std::uint32_t first = first_[cls], end = first_[cls + 1];
+  classes_shared_ += hop_[first] < real_links_ ? 1 : 0;
+  hops_active_ += end - first;
   double least = kInfinity;
   std::uint32_t tight = 0;
   for (std::uint32_t h = first; h < end; ++h) {
@@ -177,6 +182,8 @@ void FluidNetwork::deactivate(std::uint32_t cls) {
   ClassState& c = classes_[cls];
   c.active = false;
   c.committed_bottleneck = bottleneck_[cls] = kNone;
+  classes_shared_ -= hop_[first_[cls]] < real_links_ ? 1 : 0;
+  hops_active_ -= first_[cls + 1] - first_[cls];
   std::uint32_t tight = 0;
   for (std::uint32_t h = first_[cls]; h < first_[cls + 1]; ++h) tight += roomy_[hop_[h]] ? 0 : 1;
   for (std::uint32_t h = first_[cls]; h < first_[cls + 1]; ++h) {
@@ -330,23 +337,41 @@ void FluidNetwork::solve(Time now) {
     if (flows_[cls] == 0 && c.active) deactivate(cls);
   }
   emptied_.clear();
-  const std::uint64_t guard = relaxations_ + max_relaxations_;
-  while (worklist_head_ < worklist_.size()) {
-    if (relaxations_ >= guard) {
-      solve_full();
-      break;
+  if (to_fill_ > 0) {
+    if (dirty_) {
+      fill_all();
+      if (method_ == Method::Adaptive && --to_fill_ == 0) prepare_relaxation();
     }
-    const std::uint32_t l = worklist_[worklist_head_++];
-    relax(l);
+  } else if (!relax_all()) {
+    fill_all();
+    to_fill_ = kFillings;
   }
+  dirty_ = false;
+  if (!moved_.empty() || !changed_.empty()) commit(now);
+}
+
+// False if filling is the better way: the levels are then between old and new. One instant that touches everything, as
+// in a cluster of equal workers, is no reason: what counts is the mean over some eight instants.
+bool FluidNetwork::relax_all() {
+  // Relaxing a class on a link costs some four times what filling does, which has a cost besides.
+  const std::uint64_t fair = (hops_active_ + 2048) / 4, before = work_;
+  const std::uint64_t most =
+      method_ == Method::Relaxation ? std::numeric_limits<std::uint64_t>::max() : before + 8 * fair;
+  while (worklist_head_ < worklist_.size() && work_ <= most) relax(worklist_[worklist_head_++]);
+  const bool done = worklist_head_ == worklist_.size();
+  for (; worklist_head_ < worklist_.size(); ++worklist_head_) links_[worklist_[worklist_head_]].marked = false;
   worklist_.clear();
   worklist_head_ = 0;
-  if (!moved_.empty() || !changed_.empty()) commit(now);
+  mean_work_ = (7 * mean_work_ + (work_ - before)) / 8;
+  if (method_ == Method::Relaxation || (done && mean_work_ <= fair)) return true;
+  mean_work_ = 0;
+  return false;
 }
 
 void FluidNetwork::set_capacity(LinkId link, double factor) {
   links_[link.index()].capacity = nominal_[link.index()] * factor;
-  mark(link.index());
+  dirty_ = true;
+  if (to_fill_ == 0) mark(link.index());
 }
 
 std::int64_t FluidNetwork::bytes_carried(LinkId link, Time now) const {

@@ -22,8 +22,10 @@
 // link whose level did not change are never touched. A cap is a pseudo-link of constant level shared by equal caps.
 //
 // Memory: some 100 bytes per route of two links, in arrays that copy as they are, and 24 per flow alive.
-// Cost: an event costs the relaxations that it causes times the classes on those links, not the flows alive. A guard on
-// the number of relaxations falls back to progressive filling over all links (solve_full), the same fixed point.
+// Cost: an event costs the relaxations that it causes times the classes on those links, not the flows alive. Where many
+// links are full and share flows (a crowded fat-tree) an event relaxes most links several times; when that costs more
+// than progressive filling of all links (flows alive times hops), the instant and a number of those after it are filled
+// instead: the same fixed point up to rounding. What is counted is work, never time, so that runs are reproducible.
 // Times are rounded to the nearest picosecond; against exact arithmetic the error stays within some 10 ps.
 // Validated against a naive solver (tests/property/fluid_test.cpp) and SimGrid (tests/crosscheck/maxmin_test.cpp).
 #pragma once
@@ -42,8 +44,9 @@ namespace stretto::network {
 // order, then solve() once; next() is valid after solve().
 class FluidNetwork {
  public:
-  // `max_relaxations`: of one solve, before solve_full takes over; 0 = in proportion to the number of links.
-  explicit FluidNetwork(const Wires& wires, std::uint64_t max_relaxations = 0);
+  // Adaptive is the cheaper one of the other two, as counted while it runs; those are for tests and comparisons.
+  enum class Method : std::uint8_t { Adaptive, Relaxation, Filling };
+  explicit FluidNetwork(const Wires& wires, Method method = Method::Adaptive);
 
   // Back to an empty network without allocation.
   void reset();
@@ -64,12 +67,19 @@ class FluidNetwork {
   std::uint32_t flows(RouteId route) const { return flows_[route.index()]; }
   // Bytes that have crossed the link up to `now` (this instant or later, before the next end), to the nearest byte.
   std::int64_t bytes_carried(LinkId link, Time now) const;
-  // How often the relaxation guard fell back to the full solver.
+  // Instants that were filled.
   std::uint64_t full_solves() const { return full_solves_; }
   std::uint64_t relaxations() const { return relaxations_; }
 
  private:
   static constexpr std::uint32_t kNone = engine::kNotInHeap;
+  // A link counts as over capacity beyond this relative difference; far below the 1e-9 that the model promises and
+  // above the rounding of the sums.
+  static constexpr double kFull = 1e-12;
+  // Relative difference below which a level has not changed.
+  static constexpr double kSame = 1e-14;
+  // A reservation is made with this reserve.
+  static constexpr double kReserve = 1.25;
   // A class on a link.
   struct Slot {
     std::uint32_t cls;
@@ -100,6 +110,34 @@ class FluidNetwork {
     bool emptied = false;
   };
 
+  // Of a link while all are filled.
+  struct Open {
+    double room;   // bytes/ps not taken by frozen classes
+    double flows;  // of classes that are not frozen
+  };
+  struct Share {
+    double level;
+    std::uint32_t link;
+  };
+  // Scratch of fill_all, made when first needed.
+  struct Filling {
+    static constexpr std::uint32_t kBuckets = 1024;
+    static constexpr int kShift = 45;  // 128 buckets to an octave
+    void begin(std::size_t links, std::size_t classes);
+    std::uint32_t bucket_of(double level) const;
+    void put(std::uint32_t link, double level);
+
+    std::vector<Open> open;             // of each link
+    std::vector<double> share;          // of each link: a bound on its level
+    std::uint64_t least_bits = 0;       // of the least share
+    std::vector<std::uint32_t> first;   // link of each bucket
+    std::vector<std::uint32_t> after;   // of each link: the next one of its bucket
+    std::vector<Share> heap;            // links of the bucket at hand by share
+    std::vector<std::uint32_t> frozen;  // of each class: the round in which it was frozen last
+    std::uint32_t round = 0;
+    std::vector<std::vector<std::uint32_t>> capped;  // active classes of each pseudo-link
+  };
+
   // The two least levels on a route, equal ones apart.
   struct Least {
     double first;
@@ -123,7 +161,11 @@ class FluidNetwork {
   double fill(const LinkState& link, double guess) const;
   std::uint32_t bottleneck_besides(const Slot& slot, std::uint32_t link, double level) const;
   void set_roomy(std::uint32_t link);
-  void solve_full();
+  bool relax_all();
+  void fill_all();
+  void list_capped();
+  void set_level(std::uint32_t link, double level);
+  void prepare_relaxation();
   void commit(Time now);
   void schedule(std::uint32_t link, Time now);
   void freeze(std::uint32_t cls, LinkState& link);
@@ -131,7 +173,7 @@ class FluidNetwork {
   std::uint32_t real_links_ = 0;
   std::vector<double> nominal_;  // capacities of the real links as the wires have them, bytes/ps
   std::uint32_t no_link_ = 0;    // a place behind the links: never full
-  std::uint64_t max_relaxations_ = 0;
+  Method method_;
   std::vector<LinkState> links_;     // real links, then one pseudo-link per distinct cap
   std::vector<double> level_;        // of each link, and infinity for no_link_
   std::vector<double> reserved_;     // of each link with a level: a bound on it
@@ -156,6 +198,13 @@ class FluidNetwork {
   std::vector<std::uint32_t> changed_;
   std::vector<double> other_;  // scratch of relax: least level of the class's other links, and its flows
   std::vector<double> weight_;
+  Filling filling_;
+  std::uint32_t to_fill_ = 0;         // instants to fill before relaxation is tried again; reservations hold only if 0
+  bool dirty_ = false;                // something started, ended or changed its capacity since the last solve
+  std::uint64_t classes_shared_ = 0;  // active classes on real links
+  std::uint64_t hops_active_ = 0;     // of all active classes
+  std::uint64_t work_ = 0;            // relaxations and classes looked at in them
+  std::uint64_t mean_work_ = 0;       // of the last instants that were relaxed
   std::uint64_t full_solves_ = 0;
   std::uint64_t relaxations_ = 0;
 };

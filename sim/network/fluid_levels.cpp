@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Levels of FluidNetwork: relaxation of single links, and progressive filling of all.
+// Levels of FluidNetwork by relaxation of single links.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -10,10 +10,7 @@ namespace stretto::network {
 
 namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kFull = 1e-12;  // as in fluid.cpp
-constexpr double kSame = 1e-14;  // relative difference below which a level has not changed
-// A reservation is renewed with this reserve when the level outgrows it or falls below half of it.
-constexpr double kReserve = 1.25;
+// A reservation is renewed when the level outgrows it or falls below half of it.
 constexpr double kTooMuch = 0.5;
 }  // namespace
 
@@ -115,8 +112,10 @@ void FluidNetwork::relax(std::uint32_t l) {
   LinkState& link = links_[l];
   link.marked = false;
   ++relaxations_;
+  ++work_;
   if (relax_alone(l)) return;
   const std::size_t n = link.active.size();
+  work_ += n;
   // Padded to a multiple of four with nobody.
   if (other_.size() < n + 3) {
     other_.resize(n + 3);
@@ -177,56 +176,6 @@ void FluidNetwork::relax(std::uint32_t l) {
     });
   }
   set_roomy(l);
-}
-
-// Progressive filling over every link with active classes.
-void FluidNetwork::solve_full() {
-  ++full_solves_;
-  std::vector<double> room(links_.size());
-  std::vector<double> weight(links_.size(), 0.0);
-  std::vector<std::uint32_t> todo;
-  for (std::uint32_t cls = 0; cls < classes_.size(); ++cls) {
-    if (!classes_[cls].active) continue;
-    todo.push_back(cls);
-    for (std::uint32_t h = first_[cls]; h < first_[cls + 1]; ++h) weight[hop_[h]] += flows_[cls];
-  }
-  for (std::uint32_t l = 0; l < links_.size(); ++l) {
-    room[l] = links_[l].capacity;
-    links_[l].marked = false;
-    if (l < real_links_) {
-      if (level_[l] != kInfinity) note_changed(l);
-      level_[l] = kInfinity;
-    }
-  }
-  while (!todo.empty()) {
-    std::vector<double> share(links_.size(), kInfinity);
-    for (std::uint32_t l = 0; l < links_.size(); ++l)
-      if (weight[l] > 0) share[l] = l < real_links_ ? std::max(room[l], 0.0) / weight[l] : links_[l].capacity;
-    const double least = *std::min_element(share.begin(), share.end());
-    const auto full = [&](std::uint32_t l) { return share[l] <= least * (1 + kFull); };
-    for (std::uint32_t l = 0; l < real_links_; ++l)
-      if (full(l)) {
-        level_[l] = least;
-        note_changed(l);
-      }
-    std::erase_if(todo, [&](std::uint32_t cls) {
-      const auto begin = hop_.begin() + first_[cls], end = hop_.begin() + first_[cls + 1];
-      const auto hop = std::find_if(begin, end, full);
-      if (hop == end) return false;
-      bottleneck_[cls] = *hop;
-      note_moved(cls);
-      for (auto h = begin; h != end; ++h) {
-        room[*h] -= least * flows_[cls];
-        weight[*h] -= flows_[cls];
-      }
-      return true;
-    });
-  }
-  for (std::uint32_t l = 0; l < real_links_; ++l)
-    if (level_[l] != kInfinity) reserved_[l] = kReserve * level_[l];
-  for (std::uint32_t l = 0; l < real_links_; ++l) set_roomy(l);
-  for (std::uint32_t cls = 0; cls < classes_.size(); ++cls)
-    if (classes_[cls].active && first_[cls + 1] - first_[cls] > 2) least_[cls] = least_of(cls);
 }
 
 }  // namespace stretto::network

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "tests/bench/peers/fat_tree.hpp"
 #include "tests/support/fluid_reference.hpp"
 
 namespace stretto::testing {
@@ -44,26 +45,51 @@ TEST(Fluid, RatesAreMaxMinFairAfterEveryInstant) {
   }
 }
 
-// One relaxation at most: nearly every instant is solved by progressive filling over all links.
-TEST(Fluid, FullSolvesAgreeWithRelaxation) {
+TEST(Fluid, FillingAgreesWithRelaxation) {
+  using Method = network::FluidNetwork::Method;
   RandomStream random(6, "fluid/full");
-  std::uint64_t full = 0;
   const std::uint32_t n = trials(300, 10'000);
   for (std::uint32_t trial = 0; trial < n; ++trial) {
-    const FlowSystem system = random_system(random, 8, 40);
-    network::FluidNetwork relaxed(system.wires), filled(system.wires, 1 + random.below(4));
+    const FlowSystem system = trial % 50 == 0 ? random_system(random, 40, 900) : random_system(random, 8, 40);
+    network::FluidNetwork relaxed(system.wires, Method::Relaxation);
+    network::FluidNetwork filled(system.wires, Method::Filling);
+    const auto fair = [&](const network::FluidNetwork& state, const std::vector<std::uint32_t>& moving) {
+      ASSERT_EQ(max_min_fault(state, system, moving), "") << "system " << trial;
+    };
     const auto ends = solver_ends(relaxed, system);
-    const auto full_ends =
-        solver_ends(filled, system, [&](const network::FluidNetwork& state, const std::vector<std::uint32_t>& moving) {
-          ASSERT_EQ(max_min_fault(state, system, moving), "") << "system " << trial;
-        });
+    const auto filled_ends = solver_ends(filled, system, fair);
     ASSERT_FALSE(HasFatalFailure());
     for (std::size_t f = 0; f < ends.size(); ++f)
-      ASSERT_NEAR(static_cast<double>(ends[f]), static_cast<double>(full_ends[f]), kTolerancePs) << "system " << trial;
-    full += filled.full_solves();
+      ASSERT_NEAR(static_cast<double>(ends[f]), static_cast<double>(filled_ends[f]), kTolerancePs)
+          << "system " << trial;
     EXPECT_EQ(relaxed.full_solves(), 0U) << "system " << trial;
+    EXPECT_EQ(filled.relaxations(), 0U) << "system " << trial;
   }
-  EXPECT_GT(full, 2 * n);
+}
+
+// A crowded fat-tree is filled, and relaxed again when most flows have ended.
+TEST(Fluid, CrowdedNetworksAreFilled) {
+  using Method = network::FluidNetwork::Method;
+  const peers::FatTree tree;
+  FlowSystem system;
+  for (std::uint32_t l = 0; l < tree.links(); ++l)
+    system.wires.add_link("link", Bandwidth::bytes_per_second(1'250'000'000));
+  for (std::uint32_t i = 0; i < 1'500; ++i) {
+    const peers::Flow flow = tree.flow(i, 0);
+    std::vector<network::LinkId> path;
+    for (const std::uint32_t l : tree.route(flow.from, flow.to)) path.emplace_back(l);
+    system.wires.add_route(path);
+    system.flows.push_back({i, static_cast<std::int64_t>(flow.bytes)});
+  }
+  network::FluidNetwork relaxed(system.wires, Method::Relaxation);
+  network::FluidNetwork adaptive(system.wires);
+  const auto ends = solver_ends(relaxed, system);
+  const auto adaptive_ends = solver_ends(adaptive, system);
+  for (std::size_t f = 0; f < ends.size(); ++f)
+    ASSERT_NEAR(static_cast<double>(ends[f]), static_cast<double>(adaptive_ends[f]), kTolerancePs) << "flow " << f;
+  EXPECT_GT(adaptive.full_solves(), 100U);
+  EXPECT_GT(adaptive.relaxations(), 1'000U);
+  EXPECT_LT(adaptive.relaxations(), relaxed.relaxations() / 2);
 }
 
 TEST(Fluid, BytesAreConserved) {
