@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace stretto::app {
@@ -122,6 +123,21 @@ struct ValidateOptions {
   bool quiet = false;
 };
 
+struct CalibrateOptions {
+  std::vector<std::string> files;                          // measured cells
+  std::vector<std::pair<std::string, std::string>> cases;  // experiment, measured steps
+  std::vector<std::string> predict;                        // cells to predict only
+  std::string cluster;                                     // costs to begin with; empty: the shipped ones of TensorFlow
+  std::string fit;                                         // names of costs, apart by commas; empty: the default ones
+  std::string window;                                      // for policies of cases that say no window; empty: 1
+  std::string replications;                                // per cell whose order is drawn; empty: the default
+  std::string out;                                         // cluster file to write; empty: none
+  bool leave_one_out = false;
+  std::string format = "text";
+  bool quiet = false;
+  std::vector<std::string> command;  // the command line as typed, for the file
+};
+
 struct SweepOptions {
   std::string file;
   std::vector<std::string> set;
@@ -148,6 +164,7 @@ int verify_command(const VerifyOptions& options);
 int export_command(const ExportOptions& options);
 int explain_command(const ExplainOptions& options);
 int validate_command(const ValidateOptions& options);
+int calibrate_command(const CalibrateOptions& options);
 int attribute_command(const AttributeOptions& options);
 int stragglers_command(const StragglersOptions& options);
 int list_command(const ListOptions& options);

@@ -54,6 +54,7 @@ struct Settings {
   ListOptions list;
   ReproduceOptions reproduce;
   ValidateOptions validate;
+  CalibrateOptions calibrate;
 };
 
 constexpr const char* kFooter = R"(Examples:
@@ -129,6 +130,13 @@ constexpr const char* kValidateFooter = R"(Examples:
 Predicts every policy of the experiment, measures it with real TensorFlow processes on this machine (compute is
 emulated), and prints both. The first time, the harness makes its environment (1.6 GB, some minutes). Policies that
 want a strict order are held to it by a window. docs/reference/harness.md describes bundle and measurement.)";
+
+constexpr const char* kCalibrateFooter = R"(Examples:
+  stretto calibrate results/cluster/measurement.json -o my_cluster.yaml
+  stretto calibrate a.json b.json --predict c.json d.json --fit per_message,efficiency
+  stretto calibrate --case step.yaml steps.json --leave-one-out
+Fits the costs of a cluster, one value each, to measured steps, says what the data do not tell, and writes a file that
+clusters include. docs/calibration.md says what is fitted and what is read.)";
 
 constexpr const char* kStragglersFooter = R"(Examples:
   stretto stragglers trace.csv.gz
@@ -361,6 +369,31 @@ std::vector<Command> add_commands(CLI::App& root, Settings& s) {
       ->capture_default_str();
   validate->add_flag("--quiet", s.validate.quiet, "Show no progress of the prediction");
 
+  CLI::App* calibrate = bare_command("calibrate", "Fit the costs of a cluster to measured steps", kCalibrateFooter,
+                                     [&s] { return calibrate_command(s.calibrate); });
+  calibrate->add_option("FILES", s.calibrate.files, "Measured cells to fit to: measurements of the harness")
+      ->type_name("");
+  calibrate->add_option("--case", s.calibrate.cases, "Fit to an experiment and its measured steps; may be given again")
+      ->type_name("EXPERIMENT MEASURED")
+      ->allow_extra_args(false);
+  calibrate->add_option("--predict", s.calibrate.predict, "Cells to predict with the fitted costs, not to fit to")
+      ->type_name("FILES");
+  calibrate->add_option("--cluster", s.calibrate.cluster, "Costs to begin with (default: the shipped local_tensorflow)")
+      ->type_name("FILE");
+  calibrate->add_option("--fit", s.calibrate.fit, "Costs to fit, or none (default: all but rate_cap)")
+      ->type_name("NAMES");
+  calibrate->add_option("--window", s.calibrate.window, "Transfers under way where a case does not say (default 1)")
+      ->type_name("K");
+  calibrate->add_option("--replications", s.calibrate.replications, "Of cells whose order is drawn (default 20)")
+      ->type_name("N");
+  calibrate->add_flag("--leave-one-out", s.calibrate.leave_one_out,
+                      "Also predict each cell by the costs that are fitted to the others");
+  calibrate->add_option("-o,--out", s.calibrate.out, "Cluster file to write")->type_name("FILE");
+  calibrate->add_option("--format", s.calibrate.format, "What to print: text or json")
+      ->type_name("FORMAT")
+      ->capture_default_str();
+  calibrate->add_flag("--quiet", s.calibrate.quiet, "Show no progress");
+
   CLI::App* stragglers =
       command("stragglers", "Say what the stragglers of a traced job cost, and which ones", kStragglersFooter, "TRACE",
               s.stragglers.file, "Trace of a job", [&s] { return stragglers_command(s.stragglers); });
@@ -418,6 +451,7 @@ int dispatch(int argc, char** argv) {
   settings.run.command.assign(argv, argv + argc);
   if (!settings.run.command.empty()) settings.run.command.front() = "stretto";
   settings.report.command = settings.run.command;
+  settings.calibrate.command = settings.run.command;
   CLI::App root(
       "How long does a training step take, which transfer order is best, and how far is it from the best "
       "possible?\n",

@@ -367,6 +367,10 @@ std::shared_ptr<const graph::Graph> Workloads::get(const WorkloadSpec& spec) {
   return graph;
 }
 
+void Workloads::add(const std::string& file, std::shared_ptr<const graph::Graph> graph) {
+  graphs_[file] = std::move(graph);
+}
+
 std::vector<std::string> Workloads::files() const {
   std::vector<std::string> files;
   for (const auto& [file, graph] : graphs_)

@@ -22,6 +22,8 @@ class Workloads {
  public:
   // UserError at the spec's place if the file cannot be read.
   std::shared_ptr<const graph::Graph> get(const WorkloadSpec& spec);
+  // A graph that stands in no file, under the name that a spec has for its file.
+  void add(const std::string& file, std::shared_ptr<const graph::Graph> graph);
   std::vector<std::string> files() const;
 
  private:

@@ -65,7 +65,8 @@ class App(unittest.TestCase):
         self.assertRegex(self.good('--version'), r'^stretto \d+\.\d+\.\d+ \(commit \S+\)\n$')
         commands = re.findall(r'^  (\w+)  ', self.good('--help').split('Subcommands:')[1], re.MULTILINE)
         self.assertEqual(commands, ['run', 'import', 'init', 'show', 'search', 'sweep', 'results', 'attribute',
-                                    'verify', 'export', 'explain', 'validate', 'stragglers', 'list', 'reproduce'])
+                                    'verify', 'export', 'explain', 'validate', 'calibrate', 'stragglers', 'list',
+                                    'reproduce'])
         for command in commands:
             self.assertIn('Examples:\n  stretto ', self.good(command, '--help'), command)
 
