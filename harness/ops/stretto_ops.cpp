@@ -36,6 +36,8 @@
 #include <tensorflow/core/framework/op_kernel.h>
 #include <tensorflow/core/framework/shape_inference.h>
 
+#include "harness/ops/notes.hpp"
+
 namespace stretto_tf {
 
 using tensorflow::AsyncOpKernel;
@@ -60,12 +62,6 @@ void sleep_until(std::int64_t deadline) {
   while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nullptr) == EINTR) {
   }
 }
-
-struct Note {
-  std::int64_t tag;
-  std::int64_t start;
-  std::int64_t end;
-};
 
 class Notes {
  public:
@@ -92,6 +88,8 @@ Notes& notes() {
   static Notes* const all = new Notes;
   return *all;
 }
+
+void add_note(Note note) { notes().add(note); }
 
 class Stream {
  public:
