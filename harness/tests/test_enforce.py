@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A training script taken as it is, under a schedule."""
 import json
+import math
 import os
 import pathlib
+import statistics
 import subprocess
 import sys
 from typing import Any
@@ -46,7 +48,7 @@ class Job:
         return subprocess.Popen(prefix + script, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                 env=self.environment)
 
-    def run(self, file: dict[str, Any] | None, *options: str) -> list[tuple[int, str, str]]:
+    def run(self, file: dict[str, Any] | None, *options: str, together: bool = False) -> list[tuple[int, str, str]]:
         """Exit code, output and messages of each worker."""
         prefix = []
         if file:
@@ -54,10 +56,12 @@ class Job:
             prefix = [sys.executable, '-m', 'stretto_tf', 'run', '--schedule', str(self.folder / 'schedule.json'),
                       '--report', str(self.folder / 'report-{pid}.json'), *options, '--']
         started = [self.start('worker', 0, prefix)]
+        first = ''
         try:
-            # The others would look once, find nothing initialised, and look again after half a minute.
+            # Monitored sessions would look once, find nothing initialised, and look again after half a minute.
             assert started[0].stdout
-            first = started[0].stdout.readline()
+            if not together:
+                first = started[0].stdout.readline()
             started += [self.start('worker', i, prefix) for i in range(1, self.workers)]
             said = [process.communicate(timeout=100) for process in started]
             return [(process.returncode, (first if i == 0 else '') + out, err)
@@ -106,6 +110,40 @@ def test_two_workers_two_servers(tmp_path: pathlib.Path) -> None:
         assert 'chain_window 1 on 6 of 6 pulls from 2 servers' in err and 'another server' not in err
     for report in job.reports():
         assert report['inversions_max'] == 0 and report['pairs'] == 6 and report['steps'] >= 400
+
+
+# Two-sided 99.9 % quantile of Student's t with 4 degrees of freedom.
+T_4 = 8.61
+
+
+def late_loss(done: list[tuple[int, str, str]]) -> tuple[float, float]:
+    """Mean loss of both workers in their first 5 and in their last 500 steps."""
+    first, last = [], []
+    for code, out, err in done:
+        assert code == 0, err
+        losses = [float(line.split()[2]) for line in out.splitlines() if line.startswith('loss')]
+        assert len(losses) == 1500, err
+        first += losses[:5]
+        last += losses[-500:]
+    return statistics.fmean(first), statistics.fmean(last)
+
+
+def test_two_asynchronous_workers_train_to_the_same_loss(tmp_path: pathlib.Path) -> None:
+    """Asynchronous runs differ from one to the next: the one under a schedule is held against five without, by the
+    interval that holds a sixth of them with a probability of 99.9 %."""
+    flags = ('--steps=1500', '--session=plain', '--noise=3')
+    free = [late_loss(Job(tmp_path, 1, 2, *flags).run(None, together=True)) for _ in range(5)]
+    done = Job(tmp_path, 1, 2, *flags).run(schedule(1, WINDOW, WINDOW), together=True)
+    _, loss = late_loss(done)
+    for report in (json.loads(path.read_text()) for path in tmp_path.glob('report-*.json')):
+        assert report['inversions_max'] == 0 and report['steps'] >= 1500
+    runs = [last for _, last in free]
+    mean, half = statistics.fmean(runs), T_4 * statistics.stdev(runs) * math.sqrt(1 + 1 / 5)
+    print(f'without a schedule {" ".join(f"{run:.4f}" for run in runs)}, with one {loss:.4f}, {mean:.4f} +- {half:.4f}')
+    assert len(set(runs)) > 1, 'the workers did not meet'
+    assert abs(loss - mean) <= half
+    # The interval is narrow beside what training gains, or nothing would be tested.
+    assert half < 0.3 * (statistics.fmean(first for first, _ in free) - mean)
 
 
 def test_a_schedule_of_another_model_is_refused(tmp_path: pathlib.Path) -> None:

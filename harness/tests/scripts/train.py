@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The classic script of a parameter-server cluster, as a user of TensorFlow 1 writes it; it does not know stretto."""
 import argparse
+import time
 
 import numpy as np
 import tensorflow.compat.v1 as tf
@@ -16,6 +17,7 @@ parser.add_argument('--session', choices=('plain', 'monitored'), default='monito
 parser.add_argument('--resource', action='store_true')
 parser.add_argument('--optimizer', choices=('sgd', 'adam'), default='sgd')
 parser.add_argument('--steps', type=int, default=20)
+parser.add_argument('--noise', type=float, default=0.3)
 FLAGS = parser.parse_args()
 
 
@@ -47,6 +49,7 @@ def main():
         step = tf.train.get_or_create_global_step()
         optimizer = tf.train.GradientDescentOptimizer(0.1) if FLAGS.optimizer == 'sgd' else tf.train.AdamOptimizer(0.01)
         train = optimizer.minimize(loss, global_step=step)
+    initialize, missing = tf.global_variables_initializer(), tf.report_uninitialized_variables()
 
     # Without it a session waits for workers that have ended.
     config = tf.ConfigProto(device_filters=['/job:ps', f'/job:worker/task:{FLAGS.task_index}'])
@@ -55,7 +58,7 @@ def main():
 
     def batch():
         classes = draw.randint(0, 10, 32)
-        return {images: centres[classes] + 0.3 * draw.randn(32, 784), labels: classes}
+        return {images: centres[classes] + FLAGS.noise * draw.randn(32, 784), labels: classes}
 
     if FLAGS.session == 'monitored':
         with tf.train.MonitoredTrainingSession(master=server.target, is_chief=FLAGS.task_index == 0,
@@ -65,7 +68,10 @@ def main():
                 print('loss', float(value).hex(), float(value), flush=True)
     else:
         with tf.Session(server.target, config=config) as session:
-            session.run(tf.global_variables_initializer())
+            if FLAGS.task_index == 0:
+                session.run(initialize)
+            while session.run(missing).size:
+                time.sleep(0.1)
             for _ in range(FLAGS.steps):
                 _, value = session.run([train, loss], feed_dict=batch())
                 print('loss', float(value).hex(), float(value), flush=True)
