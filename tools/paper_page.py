@@ -309,7 +309,8 @@ def summary(data):
         'training '
         f'{at["training"][0.1]} % and {at["training"][10]} % at 0.1 and 10. The exception is inception_v3 in '
         f'training, which keeps {percent(aux["gain_over_random"])} % with TIC at 100: the gradients of its '
-        'auxiliary head do not need the main loss, so that with its variables first their pushes run beside the pulls that are left.',
+        'auxiliary head do not need the main loss, so that with its variables first their pushes run beside the pulls '
+        'that are left.',
         f'- **How far from the best.** TIC and TAC are at most {percent(max(gaps), 3)} % above the proven bound in all '
         f'{len(gaps)} cells; in {proven} of {len(data["search"])} cells the search proves its order optimal. The '
         'order of first '
