@@ -7,6 +7,7 @@
 // covered: what is used is only that at most t of work is done in a time t.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "sim/base/units.hpp"
@@ -22,6 +23,20 @@ struct Job {
 // The exact preemptive optimum of one machine with heads and tails (Jackson's rule: always the largest tail that is
 // there): max over sets J of min head + sum of times + min tail. 0 without jobs. O(n log n).
 Duration one_machine_bound(std::vector<Job> jobs);
+
+// One machine that does one job after the other, each without a break: what a connection of one stream does with whole
+// messages. Head, time and tail are as above; jobs may wait although the machine is free.
+struct Sequence {
+  Duration cost;                     // of `order`: max over jobs of end + tail
+  Duration bound;                    // no order is better
+  std::vector<std::uint32_t> order;  // jobs in the order of their starts
+};
+
+// Branch and bound of Carlier (1982): the schedule of the largest tail first (Schrage), whose critical block says what
+// is left to decide: whether one job of a smaller tail comes before all or after all of the block's jobs behind it.
+// Nodes are bounded by preemption and by the block. Ends with cost = bound, or at `max_nodes` with what is known then.
+// O(jobs log jobs) per node.
+Sequence one_machine_sequence(const std::vector<Job>& jobs, std::size_t max_nodes);
 
 // A job that uses a first machine, then, after at least `lag`, a second.
 struct TwoStageJob {

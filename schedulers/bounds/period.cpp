@@ -11,7 +11,36 @@ namespace {
 
 Duration divided(Duration work, std::uint32_t n) { return Duration::ps(work.ps() / static_cast<std::int64_t>(n)); }
 
+// Jobs x nodes of a branch and bound over whole messages.
+constexpr std::size_t kSequenceEffort = 100'000;
+// More messages are small beside a period, and breaks would change little.
+constexpr std::size_t kMostInSequence = 2'000;
+
+// A connection moves one message at a time, each without a break.
+Duration connection_bound(std::vector<Job> jobs) {
+  if (jobs.empty() || jobs.size() > kMostInSequence) return one_machine_bound(std::move(jobs));
+  return one_machine_sequence(jobs, kSequenceEffort / jobs.size()).bound;
+}
+
 }  // namespace
+
+TwoStageJob Stage::round_trip(std::size_t kind, std::size_t t) const {
+  const auto w = kinds_[kind];
+  const Stages pull = pull_lags(w, t);
+  const Duration latency = cluster_.network.latency;
+  const Duration tail = pull.receive + work_[kind].tail_to_loss[parameter(t)];
+  if (!pushed(t)) return {work_[kind].after + pull_start(pull), {}, {}, pull.wire, tail};
+  const Stages push = push_lags(w, t);
+  return {work_[kind].head_from_loss[parameter(t)] + push.send + latency, push.wire,
+          push.receive + update_lag(t) + pull.send + latency, pull.wire, tail};
+}
+
+std::vector<RoundTrip> Stage::round_trips() const {
+  std::vector<RoundTrip> trips;
+  for (std::size_t t = 0; t < layout_.transfers.size(); ++t)
+    if (read_[parameter(t)]) trips.push_back({static_cast<std::uint32_t>(t), round_trip(0, t)});
+  return trips;
+}
 
 Part Stage::period_of_worker(std::size_t kind) const {
   const auto w = kinds_[kind];
@@ -38,15 +67,14 @@ Part Stage::period_of_worker(std::size_t kind) const {
     if (pushed(t)) {
       const Stages push = push_lags(w, t);
       const Duration ready = work.head_from_loss[parameter(t)];
-      const Duration up_start = ready + push.send + latency;
-      const Duration between = push.receive + update_lag(t) + pull.send + latency;
-      const Duration after_up = between + pull.wire + pull.receive + need;
+      const TwoStageJob trip = round_trip(kind, t);
+      const Duration after_up = trip.lag + trip.second + trip.tail;
       const Duration up_time = least_duration(transfer.bytes, nic_up);
-      down_start = up_start + push.wire + between;
-      up.push_back({up_start, up_time, after_up});
+      down_start = trip.head + trip.first + trip.lag;
+      up.push_back({trip.head, up_time, after_up});
       up_connection[transfer.server].push_back(
-          {up_start, least_duration(transfer.bytes, cluster::push_rate(cluster_, w, transfer.server)), after_up});
-      both.push_back({up_start, up_time, between, down_time, pull.receive + need});
+          {trip.head, least_duration(transfer.bytes, cluster::push_rate(cluster_, w, transfer.server)), after_up});
+      both.push_back({trip.head, up_time, trip.lag, down_time, trip.tail});
       if (worker.threads > 0)
         send.push_back(
             {ready, divided(worker.send.of(transfer.bytes), worker.threads), latency + push.wire + after_up});
@@ -68,10 +96,10 @@ Part Stage::period_of_worker(std::size_t kind) const {
   if (!sliced_) part.offer(two_machine_bound(std::move(both)), up_name(kind) + " and down");
   if (cluster_.network.streams == 1)
     for (std::size_t s = 0; s < layout_.servers; ++s) {
-      part.offer(one_machine_bound(std::move(up_connection[s])),
-                 fmt::format("connection {} to {}", name, server_name(s)));
-      part.offer(one_machine_bound(std::move(down_connection[s])),
-                 fmt::format("connection {} to {}", server_name(s), name));
+      // Where transfers may be cut at will, only the work of a connection counts.
+      const auto bound = sliced_ ? one_machine_bound : connection_bound;
+      part.offer(bound(std::move(up_connection[s])), fmt::format("connection {} to {}", name, server_name(s)));
+      part.offer(bound(std::move(down_connection[s])), fmt::format("connection {} to {}", server_name(s), name));
     }
   part.offer(one_machine_bound(std::move(send)), name + " threads");
   part.offer(one_machine_bound(std::move(receive)), name + " threads");

@@ -64,7 +64,7 @@ Part Stage::pulls_of_link(const SharedLink& link, bool to_loss) const {
   for (std::size_t t = 0; t < layout_.transfers.size(); ++t) {
     const auto& transfer = layout_.transfers[t];
     const SharedLink::Users& users = link.pulls[transfer.server];
-    if (users.count == 0 || (to_loss && !read_[parameter(t)])) continue;
+    if (users.count == 0 || (to_loss && not_before_loss(t))) continue;
     Duration start = kNever;
     Duration after = kNever;
     for (const std::size_t kind : users.kinds) {
@@ -82,7 +82,7 @@ Part Stage::pushes_of_link(const SharedLink& link, bool from_loss) const {
   for (std::size_t t = 0; t < layout_.transfers.size(); ++t) {
     const auto& transfer = layout_.transfers[t];
     const SharedLink::Users& users = link.pushes[transfer.server];
-    if (users.count == 0 || !pushed(t)) continue;
+    if (users.count == 0 || !pushed(t) || (from_loss && not_after_loss(t))) continue;
     Duration start = kNever;
     Duration after = kNever;
     for (const std::size_t kind : users.kinds) {

@@ -35,6 +35,28 @@ std::vector<bool> after_all(const graph::Graph& graph, const std::vector<bool>& 
   return after;
 }
 
+// At the end of all ops that precede every gradient in `set`.
+Split split_at(const graph::Graph& graph, const graph::BitMatrix& needs, const graph::BitMatrix& feeds,
+               const std::vector<bool>& set) {
+  const auto completes = completes_gradient(graph);
+  const auto count = static_cast<std::size_t>(std::count(set.begin(), set.end(), true));
+  Split split;
+  split.pushed = set;
+  split.before.assign(graph.ops.size(), false);
+  split.after.assign(graph.ops.size(), false);
+  split.needed.assign(graph.parameters.size(), false);
+  if (count == 0) return split;
+  for (std::size_t o = 0; o < graph.ops.size(); ++o) {
+    std::size_t fed = 0;
+    graph::for_each_bit(feeds.row(o), [&](std::size_t p) { fed += set[p] ? 1 : 0; });
+    split.before[o] = !completes[o] && fed == count;
+    if (split.before[o]) graph::for_each_bit(needs.row(o), [&](std::size_t p) { split.needed[p] = true; });
+  }
+  if (std::find(split.before.begin(), split.before.end(), true) != split.before.end())
+    split.after = after_all(graph, split.before);
+  return split;
+}
+
 }  // namespace
 
 graph::BitMatrix feeds(const graph::Graph& graph) {
@@ -49,29 +71,58 @@ graph::BitMatrix feeds(const graph::Graph& graph) {
 }
 
 Split split_at_loss(const graph::Graph& graph, const graph::BitMatrix& needs, const graph::BitMatrix& feeds) {
-  Split split;
-  const auto n = graph.ops.size();
-  split.before.assign(n, false);
-  split.after.assign(n, false);
+  std::vector<bool> all;
   std::size_t pushed = 0;
-  for (const graph::Parameter& p : graph.parameters) pushed += p.gradient.valid() ? 1 : 0;
-  if (pushed == 0) return split;
-
-  const auto completes = completes_gradient(graph);
-  graph::BitMatrix needed(1, graph.parameters.size());
-  graph::BitMatrix read(1, graph.parameters.size());
-  bool any = false;
-  for (std::size_t o = 0; o < n; ++o) {
-    for (const graph::ParameterId p : graph.ops[o].reads) read.set(0, p.index());
-    split.before[o] = !completes[o] && feeds.count(o) == pushed;
-    if (!split.before[o]) continue;
-    any = true;
-    graph::for_each_bit(needs.row(o), [&](std::size_t p) { needed.set(0, p); });
+  for (const graph::Parameter& p : graph.parameters) {
+    all.push_back(p.gradient.valid());
+    pushed += p.gradient.valid() ? 1 : 0;
   }
-  if (!any) return split;
-  split.holds = needed.count(0) == read.count(0);
-  split.after = after_all(graph, split.before);
+  Split split = split_at(graph, needs, feeds, all);
+  std::vector<bool> read(graph.parameters.size(), false);
+  for (const graph::Op& op : graph.ops)
+    for (const graph::ParameterId p : op.reads) read[p.index()] = true;
+  const bool any = std::find(split.before.begin(), split.before.end(), true) != split.before.end();
+  split.holds = pushed > 0 && any && split.needed == read;
   return split;
+}
+
+Losses losses(const graph::Graph& graph, const graph::BitMatrix& needs, const graph::BitMatrix& feeds) {
+  const auto completes = completes_gradient(graph);
+  const auto inside = [](const std::vector<bool>& a, const std::vector<bool>& b) {
+    for (std::size_t i = 0; i < a.size(); ++i)
+      if (a[i] && !b[i]) return false;
+    return true;
+  };
+  // What precedes every gradient belongs to all losses.
+  std::vector<bool> all;
+  for (const graph::Parameter& p : graph.parameters) all.push_back(p.gradient.valid());
+  std::vector<std::vector<bool>> sets;
+  for (std::size_t o = 0; o < graph.ops.size(); ++o) {
+    if (completes[o]) continue;
+    std::vector<bool> fed(graph.parameters.size(), false);
+    graph::for_each_bit(feeds.row(o), [&](std::size_t p) { fed[p] = true; });
+    if (fed == all || std::any_of(sets.begin(), sets.end(), [&](const auto& set) { return inside(fed, set); }))
+      continue;
+    std::erase_if(sets, [&](const auto& set) { return inside(set, fed); });
+    sets.push_back(std::move(fed));
+  }
+  Losses result;
+  if (sets.size() < 2 || sets.size() > kMostLosses) return result;
+  const auto add = [](std::vector<bool>& sum, const std::vector<bool>& more) {
+    sum.resize(more.size());
+    for (std::size_t i = 0; i < more.size(); ++i) sum[i] = sum[i] || more[i];
+  };
+  for (const std::vector<bool>& set : sets) {
+    result.each.push_back(split_at(graph, needs, feeds, set));
+    const Split& loss = result.each.back();
+    for (Split* sum : {&result.last, &result.first}) {
+      add(sum->before, loss.before);
+      add(sum->after, loss.after);
+      add(sum->needed, loss.needed);
+      add(sum->pushed, loss.pushed);
+    }
+  }
+  return result;
 }
 
 }  // namespace stretto::bounds

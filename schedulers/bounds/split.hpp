@@ -19,6 +19,18 @@ struct Split {
   bool holds = false;
   std::vector<bool> before;  // per op
   std::vector<bool> after;   // per op
+  std::vector<bool> needed;  // per parameter: by an op of `before`
+  std::vector<bool> pushed;  // per parameter: its gradient follows the loss
+};
+
+// A step with several losses, as that of a model with an auxiliary head, where no op precedes every gradient after
+// which all pulls have ended. Loss i has a set F of gradients, greatest by inclusion: the end of all ops that precede
+// every gradient in F. Whichever loss comes last, all pulls that some loss needs have ended; whichever comes first, no
+// push has begun.
+struct Losses {
+  std::vector<Split> each;
+  Split last;   // before: what some loss needs
+  Split first;  // after: what follows some loss
 };
 
 // Row per op: parameters whose gradient op is this op or follows it.
@@ -26,5 +38,9 @@ graph::BitMatrix feeds(const graph::Graph& graph);
 
 // `needs`: graph::needs(graph); `feeds`: as above.
 Split split_at_loss(const graph::Graph& graph, const graph::BitMatrix& needs, const graph::BitMatrix& feeds);
+
+// Two losses or more, at most kMostLosses; otherwise `each` is empty.
+inline constexpr std::size_t kMostLosses = 8;
+Losses losses(const graph::Graph& graph, const graph::BitMatrix& needs, const graph::BitMatrix& feeds);
 
 }  // namespace stretto::bounds

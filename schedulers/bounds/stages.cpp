@@ -37,7 +37,7 @@ Duration least_duration(Bytes bytes, Bandwidth rate) {
 }
 
 Stage::Stage(const graph::Graph& graph, const cluster::Cluster& cluster, const plan::Layout& layout, bool training,
-             bool sliced)
+             bool sliced, const Split* split)
     : graph_(graph),
       cluster_(cluster),
       layout_(layout),
@@ -48,9 +48,14 @@ Stage::Stage(const graph::Graph& graph, const cluster::Cluster& cluster, const p
       read_(graph.parameters.size(), false) {
   STRETTO_ASSERT(layout.first.size() == graph.parameters.size() + 1 && layout.servers == cluster.servers.size(),
                  "layout of {} parameters on {} servers", layout.first.size() - 1, layout.servers);
-  split_ = training ? split_at_loss(graph, needs_, feeds_) : Split();
+  if (split != nullptr)
+    split_ = *split;
+  else if (training)
+    split_ = split_at_loss(graph, needs_, feeds_);
   split_.before.resize(graph.ops.size(), false);
   split_.after.resize(graph.ops.size(), false);
+  split_.needed.resize(graph.parameters.size(), false);
+  split_.pushed.resize(graph.parameters.size(), false);
   for (const graph::Op& op : graph.ops)
     for (const graph::ParameterId p : op.reads) read_[p.index()] = true;
   for (std::size_t w = 0; w < cluster.workers.size(); ++w) {
@@ -61,7 +66,7 @@ Stage::Stage(const graph::Graph& graph, const cluster::Cluster& cluster, const p
     if (kind == kinds_.size()) {
       kinds_.push_back(w);
       work_.push_back(make_work(w));
-      work_.back().gradient = gradient_ends(w, work_.back());
+      if (split == nullptr) work_.back().gradient = gradient_ends(w, work_.back());
     }
     kind_of_.push_back(kind);
   }
@@ -227,7 +232,7 @@ Part Stage::pulls_of_worker(std::size_t kind, bool to_loss) const {
   std::vector<std::vector<Job>> connection(layout_.servers);
   Duration longest;
   for (std::size_t t = 0; t < layout_.transfers.size(); ++t) {
-    if (to_loss && !read_[parameter(t)]) continue;
+    if (to_loss && not_before_loss(t)) continue;
     const auto& transfer = layout_.transfers[t];
     const Stages lags = pull_lags(w, t);
     const Duration start = pull_start(lags);
@@ -271,7 +276,7 @@ Part Stage::pulls_of_server(std::size_t server, bool to_loss) const {
   std::vector<Job> threads;
   for (std::size_t t = 0; t < layout_.transfers.size(); ++t) {
     const auto& transfer = layout_.transfers[t];
-    if (transfer.server != server || (to_loss && !read_[parameter(t)])) continue;
+    if (transfer.server != server || (to_loss && not_before_loss(t))) continue;
     Duration after_wire = Duration::ps(std::numeric_limits<std::int64_t>::max());
     Duration after_send = after_wire;
     for (std::size_t kind = 0; kind < kinds_.size(); ++kind) {
@@ -303,7 +308,7 @@ Part Stage::pushes_of_worker(std::size_t kind, bool from_loss) const {
   std::vector<std::vector<Job>> connection(layout_.servers);
   Duration longest;
   for (std::size_t t = 0; t < layout_.transfers.size(); ++t) {
-    if (!pushed(t)) continue;
+    if (!pushed(t) || (from_loss && not_after_loss(t))) continue;
     const auto& transfer = layout_.transfers[t];
     const Stages lags = push_lags(w, t);
     const Duration ready = from_loss ? work.head_from_loss[parameter(t)] : work.gradient[parameter(t)];
@@ -336,7 +341,7 @@ Part Stage::pushes_of_server(std::size_t server, bool from_loss) const {
   std::vector<Job> threads;
   for (std::size_t t = 0; t < layout_.transfers.size(); ++t) {
     const auto& transfer = layout_.transfers[t];
-    if (transfer.server != server || !pushed(t)) continue;
+    if (transfer.server != server || !pushed(t) || (from_loss && not_after_loss(t))) continue;
     Duration start = Duration::ps(std::numeric_limits<std::int64_t>::max());
     Duration arrived = start;
     for (std::size_t kind = 0; kind < kinds_.size(); ++kind) {

@@ -64,17 +64,25 @@ struct SharedLink {
   std::vector<Users> pushes;  // per server
 };
 
+// A message up, its update and the message down, from one loss to the next.
+struct RoundTrip {
+  std::uint32_t transfer = 0;
+  TwoStageJob job;
+};
+
 // What a step consists of, seen by one worker kind or one server. `sliced`: transfers may be cut at will (any layout),
 // so that a slice may pass a stage in no time but for per-message costs; busy times of resources stay whole.
 class Stage {
  public:
+  // Cut at `split`, or at the loss if it is null.
   Stage(const graph::Graph& graph, const cluster::Cluster& cluster, const plan::Layout& layout, bool training,
-        bool sliced);
+        bool sliced, const Split* split = nullptr);
 
   bool training() const { return training_; }
   // Some gradient is pushed, so that the workers wait for each other's updates.
   bool updates() const;
   const Split& split() const { return split_; }
+  Losses several_losses() const { return losses(graph_, needs_, feeds_); }
   std::size_t workers() const { return cluster_.workers.size(); }
   // First worker of each kind (equal device, NIC, threads, costs, and rates of the routes to the servers).
   const std::vector<std::size_t>& kinds() const { return kinds_; }
@@ -82,15 +90,18 @@ class Stage {
   const Work& work(std::size_t kind) const { return work_[kind]; }
 
   // Forward part, from the start of the step (kind: index into kinds()). to_loss: until the loss, which leaves out
-  // parameters that no op reads; otherwise until the worker has done everything that needs its pulls.
+  // parameters that no op before it needs; otherwise until the worker has done everything that needs its pulls.
   Part pulls_of_worker(std::size_t kind, bool to_loss) const;
   Part pulls_of_server(std::size_t server, bool to_loss) const;
-  // Backward part, until the last update. from_loss: since the loss, otherwise since the start of the step.
+  // Backward part, until the last update. from_loss: since the loss, for the gradients behind it; otherwise since the
+  // start of the step.
   Part pushes_of_worker(std::size_t kind, bool from_loss) const;
   Part pushes_of_server(std::size_t server, bool from_loss) const;
   // From loss to loss without a barrier.
   Part period_of_worker(std::size_t kind) const;
   Part period_of_server(std::size_t server) const;
+  // Of the first worker, on its connections: those of all transfers that an op reads; without a gradient, only down.
+  std::vector<RoundTrip> round_trips() const;
   // What each resource has to do per step.
   Part load_of_worker(std::size_t kind) const;
   Part load_of_server(std::size_t server) const;
@@ -103,6 +114,9 @@ class Stage {
 
  private:
   bool pushed(std::size_t t) const { return training_ && graph_.parameters[parameter(t)].gradient.valid(); }
+  // Is transfer t left out of a part that begins or ends at the loss?
+  bool not_before_loss(std::size_t t) const { return !split_.needed[parameter(t)]; }
+  bool not_after_loss(std::size_t t) const { return !split_.pushed[parameter(t)]; }
   std::size_t parameter(std::size_t t) const { return layout_.transfers[t].parameter.index(); }
   bool same_routes(std::size_t a, std::size_t b) const;
   void find_shared();
@@ -120,6 +134,7 @@ class Stage {
   std::string worker_name(std::size_t kind) const;
   std::string server_name(std::size_t server) const;
   Work make_work(std::size_t worker) const;
+  TwoStageJob round_trip(std::size_t kind, std::size_t t) const;
   std::vector<Duration> gradient_ends(std::size_t worker, const Work& work) const;
 
   const graph::Graph& graph_;

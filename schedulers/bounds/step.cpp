@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "models/graph/reduce.hpp"
 #include "schedulers/bounds/stages.hpp"
@@ -68,6 +69,46 @@ void add_barrier(Best& best, const Stage& stage, std::size_t servers) {
   }
 }
 
+// Several losses, each worker's in an order that is not known: what the least of all pairs of a first and a last loss
+// leaves. All pulls that a loss needs are in at the last one, and no push has begun at the first one, so that
+//   step >= all pulls until the last loss + pushes behind that loss,   step >= pulls until the first loss + all pushes.
+void add_losses(Best& best, const Stage& whole, const Losses& losses, const graph::Graph& graph,
+                const cluster::Cluster& cluster, const plan::Layout& layout, bool sliced) {
+  const auto n = losses.each.size();
+  const auto name = [n](const Part& forward, const Part& backward) {
+    return fmt::format("tail bounds of {} and {}, with {} losses", forward.resource, backward.resource, n);
+  };
+  const Stage last(graph, cluster, layout, true, sliced, &losses.last);
+  const Stage first(graph, cluster, layout, true, sliced, &losses.first);
+  std::vector<Part> forward;   // until each loss, of the worker that needs least
+  std::vector<Part> backward;  // behind each loss
+  for (std::size_t i = 0; i < n; ++i) {
+    const Stage stage(graph, cluster, layout, true, sliced, &losses.each[i]);
+    forward.push_back(stage.pulls_of_worker(0, true));
+    backward.push_back(stage.pushes_of_worker(0, true));
+    for (std::size_t k = 1; k < stage.kinds().size(); ++k) {
+      const Part parts[] = {stage.pulls_of_worker(k, true), stage.pushes_of_worker(k, true)};
+      if (parts[0].value < forward.back().value) forward.back() = parts[0];
+      if (parts[1].value < backward.back().value) backward.back() = parts[1];
+    }
+  }
+  const auto offer = [&](const Part& all_forward, const Part& all_backward) {
+    std::optional<Part> least;
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < n; ++j) {
+        if (i == j) continue;
+        Part pair{all_forward.value + backward[j].value, name(all_forward, backward[j])};
+        pair.offer(forward[i].value + all_backward.value, name(forward[i], all_backward));
+        if (!least || pair.value < least->value) least = pair;
+      }
+    best.offer(least->value, least->resource);
+  };
+  for (std::size_t k = 0; k < whole.kinds().size(); ++k)
+    offer(last.pulls_of_worker(k, true), first.pushes_of_worker(k, true));
+  for (std::size_t s = 0; s < cluster.servers.size(); ++s)
+    offer(last.pulls_of_server(s, true), first.pushes_of_server(s, true));
+}
+
 // Nothing is pushed, so workers go on by themselves, each measured over a time of its own: the mean over workers of
 // each one's own bound. A server's load holds for a time that all share, so not here.
 void add_independent(Best& best, const Stage& stage) {
@@ -89,6 +130,9 @@ Bound bound_of(const graph::Graph& graph, const cluster::Cluster& cluster, const
   if (barrier || (!stage.updates() && stage.workers() == 1)) {
     add_loads(best, stage, servers);
     add_barrier(best, stage, servers);
+    if (training && !stage.split().holds)
+      if (const Losses losses = stage.several_losses(); !losses.each.empty())
+        add_losses(best, stage, losses, graph, cluster, layout, sliced);
   } else if (!stage.updates()) {
     add_independent(best, stage);
   } else {

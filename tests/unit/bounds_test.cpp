@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "models/graph/order.hpp"
@@ -158,6 +159,44 @@ TEST(Machine, JacksonEqualsTheBestOfAllSets) {
   EXPECT_EQ(one_machine_bound({}), Duration());
 }
 
+TEST(Machine, SequencesAreTheBestOfAll) {
+  RandomStream random(1, "tests/unit/bounds/sequence");
+  std::size_t closed = 0;
+  std::size_t waits = 0;
+  for (int trial = 0; trial < 2'000; ++trial) {
+    std::vector<Job> jobs(1 + random.below(7));
+    for (Job& job : jobs)
+      job = {us(static_cast<std::int64_t>(random.below(20))), us(static_cast<std::int64_t>(random.below(9))),
+             us(static_cast<std::int64_t>(random.below(20)))};
+    const auto cost = [&](const std::vector<std::uint32_t>& order) {
+      Duration now;
+      Duration end;
+      for (const std::uint32_t j : order) {
+        now = std::max(now, jobs[j].head) + jobs[j].time;
+        end = std::max(end, now + jobs[j].tail);
+      }
+      return end;
+    };
+    std::vector<std::uint32_t> order(jobs.size());
+    std::iota(order.begin(), order.end(), 0U);
+    Duration best = cost(order);
+    while (std::next_permutation(order.begin(), order.end())) best = std::min(best, cost(order));
+    const Sequence found = one_machine_sequence(jobs, 1'000);
+    ASSERT_EQ(found.cost, best) << trial;
+    ASSERT_EQ(found.bound, best) << trial;
+    ASSERT_EQ(cost(found.order), best) << trial;
+    waits += one_machine_bound(jobs) < best ? 1 : 0;
+    const Sequence cut = one_machine_sequence(jobs, 1);
+    ASSERT_LE(cut.bound, best) << trial;
+    ASSERT_GE(cut.cost, best) << trial;
+    ASSERT_EQ(cost(cut.order), cut.cost) << trial;
+    closed += cut.bound == cut.cost ? 1 : 0;
+  }
+  EXPECT_GT(waits, 100U);     // breaks would gain
+  EXPECT_LT(closed, 1'950U);  // one node is not always enough
+  EXPECT_EQ(one_machine_sequence({}, 10).bound, Duration());
+}
+
 TEST(Machine, TwoMachinesNeverExceedTheBestSchedule) {
   RandomStream random(6, "jobs");
   for (int trial = 0; trial < 400; ++trial) {
@@ -252,6 +291,47 @@ TEST(Split, LeavesOutSideBranches) {
   const auto split = split_at_loss(g, graph::needs(g), feeds(g));
   EXPECT_TRUE(split.holds);
   EXPECT_FALSE(split.before[4]);
+}
+
+// A trunk (pull 0, 2), a main head (pull 1, 3) with a large tensor, an auxiliary head (pull 2, 1); every op takes 1.
+// Pulls 0, 1, 2 take 2, 10, 5. The main gradient follows the main loss, the auxiliary one the other loss, the trunk's
+// both.
+graph::Graph two_heads() {
+  graph::Graph g;
+  for (const std::int64_t bytes : {2, 10, 5}) g.parameters.push_back({"p", Bytes(1000 * bytes), true, {}});
+  g.ops.push_back({"trunk", Phase::Forward, us(1), {}, {ParameterId(0)}});
+  g.ops.push_back({"main", Phase::Forward, us(1), {OpId(0)}, {ParameterId(1)}});
+  g.ops.push_back({"aux", Phase::Forward, us(1), {OpId(0)}, {ParameterId(2)}});
+  g.ops.push_back({"main_grad", Phase::Backward, us(1), {OpId(1)}, {}});
+  g.ops.push_back({"aux_grad", Phase::Backward, us(1), {OpId(2)}, {}});
+  g.ops.push_back({"trunk_grad", Phase::Backward, us(1), {OpId(3), OpId(4)}, {}});
+  for (const std::size_t p : {0, 1, 2}) g.parameters[p].gradient = OpId(std::array{5, 3, 4}[p]);
+  return g;
+}
+
+TEST(Split, SeveralLosses) {
+  const auto g = two_heads();
+  EXPECT_FALSE(split_at_loss(g, graph::needs(g), feeds(g)).holds);
+  const Losses found = losses(g, graph::needs(g), feeds(g));
+  ASSERT_EQ(found.each.size(), 2U);
+  EXPECT_EQ(found.each[0].before, (std::vector<bool>{true, true, false, false, false, false}));
+  EXPECT_EQ(found.each[0].pushed, (std::vector<bool>{true, true, false}));
+  EXPECT_EQ(found.each[0].after, (std::vector<bool>{false, false, false, true, false, true}));
+  EXPECT_EQ(found.each[1].needed, (std::vector<bool>{true, false, true}));
+  EXPECT_EQ(found.last.needed, (std::vector<bool>{true, true, true}));
+  EXPECT_EQ(found.first.after, (std::vector<bool>{false, false, false, true, true, true}));
+  EXPECT_TRUE(losses(chain({{1, 2, 1}, {3, 4, 1}}), graph::needs(chain({{1, 2, 1}, {3, 4, 1}})),
+                     feeds(chain({{1, 2, 1}, {3, 4, 1}})))
+                  .each.empty());
+}
+
+// All pulls until the last loss: 2 + 10 + 5, and an op: 18; until the main loss 2 + 10 + 1 = 13, until
+// the other 2 + 5 + 1 = 8. All pushes behind a loss: an op, 17: 18; of trunk and main 1 + 12 = 13, of trunk and aux 8.
+// First the main loss: max(18 + 8, 13 + 18) = 31; first the other: max(18 + 13, 8 + 18) = 31.
+TEST(Step, BarrierWithSeveralLosses) {
+  const auto bound = step_lower_bound(two_heads(), ideal(1, 1), in_turn(two_heads(), 1), true, true);
+  EXPECT_EQ(bound.value, us(31));
+  EXPECT_EQ(bound.name, "tail bounds of worker 0 NIC down and worker 0 NIC up, with 2 losses");
 }
 
 TEST(Step, SteadyPeriodOfTwoEqualLayers) {
