@@ -74,6 +74,10 @@ int export_command(const ExportOptions& options) {
     exported = exporter.write(alone.schedule, alone.parameters);
   } else {
     const Fitted fitted = fit(options, text);
+    if (exporter.write != nullptr && !fitted.schedule.plan.layout.bucket.empty())
+      throw UserError(
+          fmt::format("--to {} knows parameter servers only, and the schedule is for all-reduce", options.to),
+          "--to perfetto");
     if (exporter.write != nullptr)
       exported = exporter.write(fitted.schedule, *fitted.setup.graph);
     else

@@ -127,10 +127,9 @@ std::vector<std::string> write_files(const RunOptions& options, const experiment
     const std::string part = file_part(t.policy);
     const graph::Graph& graph = *t.setup.graph;
     write(names.unique("trace_" + part, ".json"), trace_of(t));
-    // Schedules and order files are of parameter servers.
-    if (t.setup.training.exchange == training::Exchange::AllReduce) continue;
     write(names.unique("schedule_" + part, ".json"), io::write_schedule(graph, schedule_of(t, output.result)));
-    if (!has_order_file(t.plan)) continue;
+    // Order files are of parameter servers.
+    if (t.setup.training.exchange == training::Exchange::AllReduce || !has_order_file(t.plan)) continue;
     try {
       write(names.unique("order_" + part, ".txt"), io::write_tictac_order(graph, t.plan.layout, t.plan.order));
     } catch (const UserError& refused) {

@@ -12,7 +12,7 @@ namespace stretto::app {
 // The reader of stdout has gone (`| head`): nobody is left to write to, which is no failure.
 class ReaderGone : public std::exception {};
 
-// The user pressed Ctrl-C.
+// The user pressed Ctrl-C, or someone asked the process to end (SIGTERM).
 class Interrupted : public std::exception {};
 
 // Writes to stdout and flushes. Throws ReaderGone, or UserError if the device refuses (full disk).
@@ -22,7 +22,7 @@ void print(std::string_view text);
 void print_error(std::string_view text);
 
 // Shows one line that rewrites itself if stderr is a terminal and `quiet` is not set, and throws Interrupted after
-// Ctrl-C (a second Ctrl-C ends the process at once). The line is erased at destruction. One at a time.
+// Ctrl-C or SIGTERM (a second one ends the process at once). The line is erased at destruction. One at a time.
 class ProgressLine {
  public:
   explicit ProgressLine(bool quiet);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "io/import/order_file.hpp"
+#include "io/import/schedule.hpp"
 #include "models/plan/fusion.hpp"
 #include "models/plan/partition.hpp"
 #include "schedulers/policies/registry.hpp"
@@ -91,8 +92,8 @@ plan::Plan make_all_reduce_plan(const Setup& setup, const PolicySpec& spec, cons
   if (policy.exchange == policies::For::Servers)
     refuse(spec, nullptr, "this policy is for parameter servers", "training.exchange: parameter_server");
   if (policy.file == policies::FileKind::Schedule)
-    refuse(spec, find_option(spec, "file"), "schedule files hold plans for parameter servers",
-           "order_file takes an order for all-reduce");
+    return io::read_schedule(choice.file, *setup.graph, {0, static_cast<std::uint32_t>(setup.cluster.workers.size())})
+        .plan;
   plan::Plan plan;
   plan.policy = spec.name;
   plan.layout = setup.layout;

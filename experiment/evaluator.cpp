@@ -58,7 +58,8 @@ class EngineEvaluator : public search::Evaluator {
   explicit EngineEvaluator(std::shared_ptr<const Shared> shared)
       : shared_(std::move(shared)),
         ranks_(shared_->compiled, shared_->setup.layout),
-        work_(shared_->compiled.program, ranks_.table(), runs()) {}
+        turns_(ranks_.table()),
+        work_(shared_->compiled.program, turns_, runs()) {}
 
   Duration evaluate(const plan::Order& order, Duration stop_above) override {
     ++counters_.evaluations;
@@ -77,6 +78,7 @@ class EngineEvaluator : public search::Evaluator {
 
   std::vector<search::Wait> waits(const plan::Order& order) override {
     ++counters_.evaluations;
+    if (all_reduce()) return {};
     ranks_.set(order);
     Simulation observed(shared_->compiled.program, ranks_.table(), runs(), &shared_->variations.front());
     WaitObserver observer(shared_->compiled, shared_->iterations - 1);
@@ -96,13 +98,28 @@ class EngineEvaluator : public search::Evaluator {
     std::uint64_t activities = 0;  // of a full run
   };
 
+  // Ranks are turns of collectives then, which OrderRanks does not know.
+  bool all_reduce() const { return shared_->setup.training.exchange == training::Exchange::AllReduce; }
+
+  // The table of `order` with the draws of a stream.
+  const program::OrderTable& table_of(const plan::Order& order, std::uint64_t stream) {
+    if (all_reduce()) {
+      turns_ = training::compile_order(shared_->compiled, shared_->setup.layout, order, stream);
+      return turns_;
+    }
+    ranks_.set(order);
+    ranks_.set_stream(stream);
+    return ranks_.table();
+  }
+
   std::uint32_t runs() const { return shared_->iterations + (shared_->compiled.barrier ? 0 : 1); }
 
   bool repeatable(const plan::Order& order) const {
     const auto resumes = [](Discipline d) {
       return d == Discipline::Free || d == Discipline::Strict || d == Discipline::Priority || plan::has_credit(d);
     };
-    return shared_->setup.variation.none() && resumes(order.pull.discipline) && resumes(order.push.discipline);
+    return !all_reduce() && shared_->setup.variation.none() && resumes(order.pull.discipline) &&
+           resumes(order.push.discipline);
   }
 
   Duration cost_of(const plan::Order& order, Duration stop_above) {
@@ -110,6 +127,10 @@ class EngineEvaluator : public search::Evaluator {
     const bool random = drawn || shared_->setup.drawn();
     if (random) return mean_of_replications(order, stop_above);
     if (next_base_ && (!base_ || activities_since_base_ >= 2 * base_->activities)) make_base();
+    if (all_reduce()) {
+      work_.reset(table_of(order, 0), runs(), &shared_->variations.front());
+      return run(stop_above, 0);
+    }
     ranks_.set(order);
     if (base_ && repeatable(order) && ranks_.same_frame(base_->ranks)) {
       const Time first = first_difference(base_->log, shared_->compiled, base_->ranks, ranks_);
@@ -135,12 +156,11 @@ class EngineEvaluator : public search::Evaluator {
   }
 
   Duration mean_of_replications(const plan::Order& order, Duration stop_above) {
-    ranks_.set(order);
     const auto n = static_cast<std::int64_t>(shared_->variations.size());
     std::int64_t total = 0;
     for (std::int64_t r = 0; r < n; ++r) {
-      ranks_.set_stream(order_stream(shared_->options.seed, static_cast<std::uint32_t>(r)));
-      work_.reset(ranks_.table(), runs(), &shared_->variations[static_cast<std::size_t>(r)]);
+      const std::uint64_t stream = order_stream(shared_->options.seed, static_cast<std::uint32_t>(r));
+      work_.reset(table_of(order, stream), runs(), &shared_->variations[static_cast<std::size_t>(r)]);
       // What the others leave to this one in a mean that may not exceed the limit, rounded.
       const std::int64_t all = times(stop_above, n);
       const Duration left = all == kAbove.ps() ? kAbove : Duration::ps(all - total);
@@ -224,6 +244,7 @@ class EngineEvaluator : public search::Evaluator {
 
   std::shared_ptr<const Shared> shared_;
   OrderRanks ranks_;
+  program::OrderTable turns_;  // of the order under way, all-reduce only
   Simulation work_;
   std::optional<plan::Order> next_base_;
   std::optional<Base> base_;

@@ -14,6 +14,7 @@
 #include "experiment/search_starts.hpp"
 #include "experiment/simulate.hpp"
 #include "models/cluster/topology.hpp"
+#include "models/plan/fusion.hpp"
 #include "models/plan/partition.hpp"
 #include "schedulers/search/bayes.hpp"
 #include "schedulers/search/placement.hpp"
@@ -26,6 +27,8 @@ namespace {
 using search::kAbove;
 
 constexpr std::size_t kBayesPoints = 18;
+// Fixed, so that the answer does not depend on the machine.
+constexpr std::size_t kStartsAtOnce = 8;
 // A layout this much slower than the best is not told from one that is slower still.
 constexpr double kFarWorse = 1.3;
 // Steady steps are fewer where one evaluation would simulate more activities than this.
@@ -52,8 +55,6 @@ class Search {
                       "leave `vary` out, or set its paths with --set");
     begin_ = options_.clock();
     full_ = make_setup(spec_, workloads_);
-    if (full_.training.exchange == training::Exchange::AllReduce)
-      throw UserError("the search knows parameter servers only", "training.exchange: parameter_server");
     result_.input_files = experiment.files;
     for (const std::string& file : workloads_.files()) result_.input_files.push_back(file);
     base_ = reduced(full_);
@@ -62,6 +63,10 @@ class Search {
     evaluator_options_.iterations = spec_.runs.iterations;
     evaluator_options_.warm_up = spec_.runs.warm_up;
     evaluator_options_.seed = options_.seed;
+    starting_ = policies_;
+    for (const std::uint32_t n : spec_.search.group.list) starting_.push_back(in_groups(n));
+    for (const std::uint32_t n : spec_.search.window.list)
+      for (PolicySpec& policy : with_window(n)) starting_.push_back(std::move(policy));
   }
 
   SearchResult run() {
@@ -74,6 +79,8 @@ class Search {
   const graph::Graph& graph() const { return *full_.graph; }
 
  private:
+  bool all_reduce() const { return full_.training.exchange == training::Exchange::AllReduce; }
+
   double elapsed() const { return options_.clock() - begin_; }
 
   bool go_on(const std::string& stage) {
@@ -95,6 +102,11 @@ class Search {
 
   // One message in flight, or what keeps all servers busy; with latency, what is under way meanwhile besides.
   std::vector<Bytes> credits(const Setup& setup) const {
+    if (all_reduce()) {
+      std::vector<Bytes> list = spec_.search.credit.list;
+      list.insert(list.begin(), Bytes(1));
+      return list;
+    }
     Bytes largest;
     for (const plan::Transfer& t : setup.layout.transfers) largest = std::max(largest, t.bytes);
     const auto servers = static_cast<std::int64_t>(setup.cluster.servers.size());
@@ -131,23 +143,27 @@ class Search {
     return make_engine_evaluator(setup, options);
   }
 
-  // Evaluates the starting orders of the setup's layout.
+  // Evaluates the starting orders of the setup's layout, until one meets its bound.
   Candidate judge(const Setup& setup, const std::string& text, std::vector<search::Start> starts, Duration limit) {
     Candidate candidate{setup, text, {}, "", kAbove};
     const auto evaluator = make_evaluator(setup, starts);
     std::vector<std::unique_ptr<search::Evaluator>> evaluators;
     while (evaluators.size() < std::max<std::size_t>(1, std::min(options_.threads, starts.size())))
       evaluators.push_back(evaluator->clone());
-    std::vector<plan::Order> orders;
-    for (const search::Start& s : starts) orders.push_back(s.order);
-    const std::vector<Duration> costs = search::evaluate_all(evaluators, orders, limit);
-    evaluations_ += orders.size();
-    for (std::size_t i = 0; i < costs.size(); ++i)
-      if (costs[i] < candidate.cost) {
-        candidate.cost = costs[i];
-        candidate.order = orders[i];
-        candidate.order_name = starts[i].name;
-      }
+    const Duration bound = lower_bound(setup).value.value_or(Duration()) + rounding(setup);
+    for (std::size_t first = 0; first < starts.size() && candidate.cost > bound; first += kStartsAtOnce) {
+      std::vector<plan::Order> orders;
+      for (std::size_t i = first; i < std::min(first + kStartsAtOnce, starts.size()); ++i)
+        orders.push_back(starts[i].order);
+      const std::vector<Duration> costs = search::evaluate_all(evaluators, orders, std::min(limit, candidate.cost));
+      evaluations_ += orders.size();
+      for (std::size_t i = 0; i < costs.size(); ++i)
+        if (costs[i] < candidate.cost) {
+          candidate.cost = costs[i];
+          candidate.order = orders[i];
+          candidate.order_name = starts[first + i].name;
+        }
+    }
     return candidate;
   }
 
@@ -166,10 +182,17 @@ class Search {
                         "larger slices, or fewer parts");
       return;
     }
-    keep(judge(setup, text, make_starts(setup, policies_, credits(setup), spec_.runs.seed), kAbove));
+    keep(judge(setup, text, make_starts(setup, starting_, credits(setup), spec_.runs.seed), kAbove));
   }
 
-  void search_layouts() {
+  // Cut as the experiment's section says; collectives of slices are not fused.
+  static void cut(Setup& setup, Bytes limit) {
+    setup.layout = plan::partition(setup.layout, limit);
+    if (setup.training.exchange == training::Exchange::AllReduce) plan::fuse(*setup.graph, setup.layout, Bytes());
+  }
+
+  // The experiment's own layout with each number of servers.
+  std::vector<Setup> placed_setups() const {
     std::vector<Setup> setups{base_};
     for (const std::uint32_t n : spec_.search.servers) {
       if (n == base_.cluster.servers.size()) continue;
@@ -184,80 +207,170 @@ class Search {
       place(setup);
       setups.push_back(std::move(setup));
     }
+    return setups;
+  }
+
+  void search_layouts() {
+    const std::vector<Setup> setups = placed_setups();
+    const auto servers = [&](const Setup& setup) {
+      const auto n = setup.cluster.servers.size();
+      return setups.size() == 1 ? "" : fmt::format(", {} server{}", n, n == 1 ? "" : "s");
+    };
+    try_layout(base_, (all_reduce() ? "as fused" : "as placed") + servers(base_));
+    try_policies();
     for (const Setup& setup : setups) {
-      const std::string servers = setups.size() == 1 ? ""
-                                                     : fmt::format(", {} server{}", setup.cluster.servers.size(),
-                                                                   setup.cluster.servers.size() == 1 ? "" : "s");
-      try_layout(setup, "as placed" + servers);
+      if (&setup != &setups.front() && layouts_may_go_on("layouts")) try_layout(setup, "as placed" + servers(setup));
       for (const Bytes limit : spec_.search.partition.list) {
         if (!layouts_may_go_on("layouts")) return;
-        Setup cut = setup;
-        cut.layout = plan::partition(setup.layout, limit);
-        try_layout(cut, fmt::format("partition {}{}", config::format_bytes(limit), servers));
+        Setup finer = setup;
+        cut(finer, limit);
+        try_layout(finer, fmt::format("partition {}{}", config::format_bytes(limit), servers(setup)));
       }
     }
-    for (const PolicySpec& policy : policies_) {
+    for (const Bytes limit : spec_.search.fusion.list) {
       if (!layouts_may_go_on("layouts")) return;
-      plan::Plan plan = make_plan(base_, policy, spec_.runs.seed);
-      if (plan.layout.transfers.size() == base_.layout.transfers.size() &&
-          std::equal(plan.layout.transfers.begin(), plan.layout.transfers.end(), base_.layout.transfers.begin(),
-                     [](const plan::Transfer& a, const plan::Transfer& b) {
-                       return a.bytes == b.bytes && a.server == b.server && a.parameter == b.parameter;
-                     }))
-        continue;
-      Setup setup = base_;
-      setup.layout = plan.layout;
-      std::vector<search::Start> starts = make_starts(setup, {}, credits(setup), spec_.runs.seed);
-      if (!is_unordered(plan.order)) starts.push_back({label(policy), plan.order});
-      keep(judge(setup, fmt::format("that of {}", label(policy)), std::move(starts), kAbove));
+      try_layout(fused(limit), "fusion " + config::format_bytes(limit));
     }
-    if (spec_.search.partition.range() || spec_.search.credit.range()) search_ranges();
+    // Slices are not fused, so that one of the two is searched at a time.
+    for (const Of layout : {Of::Partition, Of::Fusion}) {
+      const std::vector<Axis> axes = axes_with(layout);
+      if (!axes.empty() && (axes.front().of == layout || layout == Of::Partition)) search_ranges(axes);
+    }
     if (spec_.search.placement) search_placement();
   }
 
-  // Bayesian optimisation over the logarithms of partition and credit.
-  void search_ranges() {
-    const SizesSpec& partition = spec_.search.partition;
-    const SizesSpec& credit = spec_.search.credit;
-    const auto size = [](const SizesSpec& s, double x) {
-      const double low = std::log(static_cast<double>(s.min.count()));
-      const double high = std::log(static_cast<double>(s.max.count()));
+  Setup fused(Bytes limit) const {
+    Setup setup = base_;
+    setup.fusion = limit;
+    place(setup);
+    return setup;
+  }
+
+  // Layouts that the policies bring. Their own order is always judged, so that no policy is better than what is found.
+  void try_policies() {
+    for (const PolicySpec& policy : policies_) {
+      plan::Plan plan = make_plan(base_, policy, spec_.runs.seed);
+      if (same_layout(plan.layout, base_.layout) || plan.layout.transfers.size() > kMaxTransfers) continue;
+      Setup setup = base_;
+      setup.layout = plan.layout;
+      std::vector<search::Start> starts;
+      if (!is_unordered(plan.order)) starts.push_back({label(policy), plan.order});
+      if (layouts_may_go_on("layouts") || starts.empty())
+        for (search::Start& s : make_few_starts(setup, credits(setup))) starts.push_back(std::move(s));
+      if (result_.stopped) return;
+      keep(judge(setup, fmt::format("that of {}", label(policy)), std::move(starts), kAbove));
+    }
+  }
+
+  enum class Of : std::uint8_t { Partition, Fusion, Credit, Group, Window };
+
+  // A range of the section, on a logarithmic scale.
+  struct Axis {
+    Of of;
+    std::int64_t min;
+    std::int64_t max;
+
+    std::int64_t at(double x) const {
+      const double low = std::log(static_cast<double>(min));
+      const double high = std::log(static_cast<double>(max));
       const double value = std::exp(low + x * (high - low));
-      // Whole elements of 4 bytes.
-      return std::clamp(Bytes(std::llround(value / 4) * 4), s.min, s.max);
+      // Bytes are whole elements of 4 bytes.
+      const bool count = of == Of::Group || of == Of::Window;
+      return std::clamp<std::int64_t>(count ? std::llround(value) : std::llround(value / 4) * 4, min, max);
+    }
+  };
+
+  // All ranges but that of the other way to make layouts; the layout's comes first.
+  std::vector<Axis> axes_with(Of layout) const {
+    std::vector<Axis> axes;
+    const auto sizes = [&](Of of, const SizesSpec& s) {
+      if (s.range()) axes.push_back({of, s.min.count(), s.max.count()});
     };
+    const auto counts = [&](Of of, const CountsSpec& s) {
+      if (s.range()) axes.push_back({of, s.min, s.max});
+    };
+    sizes(layout, layout == Of::Partition ? spec_.search.partition : spec_.search.fusion);
+    sizes(Of::Credit, spec_.search.credit);
+    counts(Of::Group, spec_.search.group);
+    counts(Of::Window, spec_.search.window);
+    return axes;
+  }
+
+  // One point of the ranges: a layout, and the orders that it is judged by.
+  struct Point {
+    Setup setup;
+    std::string text;
+    std::vector<search::Start> starts;
+  };
+
+  Point point_at(const Setup& start, const std::vector<Axis>& axes, std::span<const double> x) const {
+    Point point{start, "", {}};
+    Setup& setup = point.setup;
+    std::vector<Bytes> list = credits(setup);
+    std::optional<std::uint32_t> group;
+    std::optional<std::uint32_t> window;
+    const auto say = [&](const char* name, const std::string& value) {
+      point.text += fmt::format("{}{} {}", point.text.empty() ? "" : ", ", name, value);
+    };
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      const std::int64_t value = axes[i].at(x[i]);
+      switch (axes[i].of) {
+        case Of::Partition:
+          setup.layout = start.cluster.servers.size() == base_.cluster.servers.size() ? base_.layout : start.layout;
+          cut(setup, Bytes(value));
+          say("partition", config::format_bytes(Bytes(value)));
+          break;
+        case Of::Fusion:
+          setup = fused(Bytes(value));
+          say("fusion", config::format_bytes(Bytes(value)));
+          break;
+        case Of::Credit:
+          list = {Bytes(value)};
+          say("credit", config::format_bytes(Bytes(value)));
+          break;
+        case Of::Group:
+          group = static_cast<std::uint32_t>(value);
+          say("group", std::to_string(value));
+          break;
+        case Of::Window:
+          window = static_cast<std::uint32_t>(value);
+          say("window", std::to_string(value));
+          break;
+      }
+    }
+    if (setup.layout.transfers.size() > kMaxTransfers) return point;
+    if (window)
+      for (const PolicySpec& policy : with_window(*window))
+        point.starts.push_back({label(policy), make_plan(setup, policy, spec_.runs.seed).order});
+    else
+      point.starts = make_few_starts(setup, list);
+    if (group) {
+      const plan::Order staggered = make_plan(setup, in_groups(*group), spec_.runs.seed).order;
+      for (search::Start& s : point.starts) s.order.start_offsets = staggered.start_offsets;
+    }
+    return point;
+  }
+
+  // Bayesian optimisation over the logarithms of the ranges.
+  void search_ranges(const std::vector<Axis>& axes) {
     const Setup start = best_.setup;
-    const plan::Layout whole =
-        start.cluster.servers.size() == base_.cluster.servers.size() ? base_.layout : start.layout;
     search::BayesOptions bayes;
     bayes.evaluations = kBayesPoints;
     bayes.initial = 6;
     bayes.seed = options_.seed;
-    const std::size_t dimensions = (partition.range() ? 1U : 0U) + (credit.range() ? 1U : 0U);
     search::minimise(
-        dimensions,
+        axes.size(),
         [&](std::span<const double> x) {
-          Setup setup = start;
-          std::string text;
-          if (partition.range()) {
-            const Bytes limit = size(partition, x[0]);
-            setup.layout = plan::partition(whole, limit);
-            text = "partition " + config::format_bytes(limit);
-          }
-          std::vector<Bytes> list = credits(setup);
-          if (credit.range()) {
-            list = {size(credit, x[dimensions - 1])};
-            text += (text.empty() ? "credit " : ", credit ") + config::format_bytes(list.front());
-          }
+          Point point = point_at(start, axes, x);
           const Duration limit = best_.cost == kAbove ? kAbove : best_.cost.scaled(kFarWorse);
           const double far = limit == kAbove ? 0 : std::log(limit.seconds());
-          if (setup.layout.transfers.size() > kMaxTransfers) return far;
-          Candidate candidate = judge(setup, text, make_few_starts(setup, list), limit);
+          if (point.starts.empty()) return far;
+          Candidate candidate = judge(point.setup, point.text, std::move(point.starts), limit);
           const double cost = candidate.cost == kAbove ? far : std::log(candidate.cost.seconds());
           keep(std::move(candidate));
           return cost;
         },
-        bayes, [&] { return layouts_may_go_on("partition and credit"); });
+        bayes, [&] { return layouts_may_go_on("ranges"); });
   }
 
   void search_placement() {
@@ -292,7 +405,7 @@ class Search {
     const Setup& setup = best_.setup;
     std::vector<search::Start> starts;
     if (best_.cost != kAbove) starts.push_back({best_.order_name, best_.order});
-    for (search::Start& s : make_starts(setup, spec_.search.order ? policies_ : std::vector<PolicySpec>{},
+    for (search::Start& s : make_starts(setup, spec_.search.order ? starting_ : std::vector<PolicySpec>{},
                                         credits(setup), spec_.runs.seed))
       starts.push_back(std::move(s));
     const auto evaluator = make_evaluator(setup, starts);
@@ -419,10 +532,11 @@ class Search {
   void describe() {
     const auto workers = full_.cluster.workers.size();
     const auto servers = best_.setup.cluster.servers.size();
-    result_.setup = fmt::format("{} {}, {} worker{}, {} server{}, {} barrier", full_.graph->name,
-                                full_.training.mode == training::Mode::Training ? "training" : "inference", workers,
-                                workers == 1 ? "" : "s", servers, servers == 1 ? "" : "s",
-                                full_.training.barrier ? "with" : "without");
+    result_.setup = fmt::format(
+        "{} {}, {} worker{}, {}, {} barrier", full_.graph->name,
+        full_.training.mode == training::Mode::Training ? "training" : "inference", workers, workers == 1 ? "" : "s",
+        all_reduce() ? exchange_text(spec_) : fmt::format("{} server{}", servers, servers == 1 ? "" : "s"),
+        full_.training.barrier ? "with" : "without");
     if (result_.optimal)
       result_.proven.push_back(
           fmt::format("No order is better with this layout: the step takes no longer than the lower bound ({}).",
@@ -436,13 +550,14 @@ class Search {
       result_.proven.push_back(fmt::format("Nothing is proven: {}.", result_.gap.reason));
     if (result_.any_layout_bound_s.value && *result_.any_layout_bound_s.value > 0)
       result_.proven.push_back(
-          fmt::format("No layout on these servers can be more than {:.2f} % faster.",
+          fmt::format("No layout{} can be more than {:.2f} % faster.", all_reduce() ? "" : " on these servers",
                       100 * std::max(0.0, result_.step_s / *result_.any_layout_bound_s.value - 1)));
   }
 
   const Spec& spec_;
   const SearchRunOptions& options_;
   std::vector<PolicySpec> policies_;
+  std::vector<PolicySpec> starting_;  // policies, and those of search.group and search.window
   double begin_ = 0;
   Workloads workloads_;
   Setup full_;

@@ -3,10 +3,11 @@
 // each policy of the experiment reaches on the same setup.
 //
 // Two stages. Layouts: the experiment's own, those of its policies, and those of search.servers, search.partition and
-// search.placement are each judged by the best of their starting orders; ranges of partition and credit are searched by
-// Bayesian optimisation. Orders: the best layout's orders are searched (schedulers/search/search.hpp). The first stage
-// takes at most half of the budget. Evaluations are on a graph reduced exactly where it can be; the answer is simulated
-// as `stretto run` does it, with the same replications for the policies (paired).
+// search.placement are each judged by the best of their starting orders; ranges of partition, fusion, credit, group and
+// window are searched by Bayesian optimisation. Orders: the best layout's orders are searched
+// (schedulers/search/search.hpp). The first stage takes at most half of the budget. Evaluations are on a graph reduced
+// exactly where it can be; the answer is simulated as `stretto run` does it, with the same replications for the
+// policies (paired).
 #pragma once
 
 #include <cstdint>

@@ -12,6 +12,7 @@
 #include "models/graph/order.hpp"
 #include "models/graph/reduce.hpp"
 #include "schedulers/bounds/split.hpp"
+#include "schedulers/bounds/stages.hpp"
 #include "schedulers/policies/registry.hpp"
 
 namespace stretto::experiment {
@@ -20,14 +21,6 @@ namespace {
 
 using plan::Discipline;
 using Sequence = std::vector<std::uint32_t>;  // transfers
-
-bool same_layout(const plan::Layout& a, const plan::Layout& b) {
-  return a.servers == b.servers && a.first == b.first &&
-         std::equal(a.transfers.begin(), a.transfers.end(), b.transfers.begin(), b.transfers.end(),
-                    [](const plan::Transfer& x, const plan::Transfer& y) {
-                      return x.parameter == y.parameter && x.bytes == y.bytes && x.server == y.server;
-                    });
-}
 
 // Transfers by falling weight of their parameter; slices stay together.
 Sequence by_weight(const plan::Layout& layout, const std::vector<Duration>& weight) {
@@ -112,12 +105,49 @@ Bandwidth channel_rate(const Setup& setup, bool push) {
   return (push ? nic.up : nic.down).scaled(c.network.efficiency);
 }
 
+PolicySpec policy_of(std::string name, std::vector<std::pair<std::string, std::string>> options) {
+  PolicySpec spec;
+  spec.name = std::move(name);
+  for (auto& [key, text] : options) spec.options.push_back({std::move(key), std::move(text), {}, {}});
+  return spec;
+}
+
+// Turns of collectives.
+std::vector<search::Start> collective_starts(const Setup& setup, const std::vector<Bytes>& credits) {
+  std::vector<search::Start> starts{{"as they are ready", {}}};
+  const auto add = [&](std::string name, const PolicySpec& policy) {
+    starts.push_back({std::move(name), make_plan(setup, policy, 1).order});
+  };
+  add("first use, priority", policy_of("fifo", {}));
+  for (const Bytes credit : credits) {
+    const std::string text = config::format_bytes(credit);
+    add("first use, credit " + text, policy_of("fifo", {{"credit", text}}));
+  }
+  return starts;
+}
+
 }  // namespace
+
+PolicySpec in_groups(std::uint32_t workers) { return policy_of("staggered", {{"group", std::to_string(workers)}}); }
+
+std::vector<PolicySpec> with_window(std::uint32_t places) {
+  const std::string text = std::to_string(places);
+  return {policy_of("fifo", {{"window", text}}), policy_of("fifo", {{"discipline", "chain_window"}, {"window", text}})};
+}
+
+bool same_layout(const plan::Layout& a, const plan::Layout& b) {
+  return a.servers == b.servers && a.first == b.first && a.bucket == b.bucket && a.split == b.split &&
+         std::equal(a.transfers.begin(), a.transfers.end(), b.transfers.begin(), b.transfers.end(),
+                    [](const plan::Transfer& x, const plan::Transfer& y) {
+                      return x.parameter == y.parameter && x.bytes == y.bytes && x.server == y.server;
+                    });
+}
 
 Setup reduced(const Setup& setup) {
   Setup result = setup;
   const bool exact =
-      !setup.variation.drawn() && setup.variation.slow_workers.empty() &&
+      setup.training.exchange == training::Exchange::ParameterServer && !setup.variation.drawn() &&
+      setup.variation.slow_workers.empty() &&
       std::all_of(setup.cluster.workers.begin(), setup.cluster.workers.end(), [](const cluster::Worker& w) {
         return w.device.speed == 1.0 && w.device.order == cluster::OpOrder::Fifo;
       });
@@ -136,6 +166,10 @@ std::vector<search::Start> make_starts(const Setup& setup, const std::vector<Pol
     plan::Plan plan = make_plan(setup, policy, seed);
     if (!is_unordered(plan.order) && same_layout(plan.layout, setup.layout))
       starts.push_back({label(policy), std::move(plan.order)});
+  }
+  if (setup.training.exchange == training::Exchange::AllReduce) {
+    for (search::Start& s : collective_starts(setup, credits)) starts.push_back(std::move(s));
+    return starts;
   }
   const graph::Graph& graph = *setup.graph;
   const graph::BitMatrix needs = graph::needs(graph);
@@ -188,6 +222,7 @@ std::vector<search::Start> make_starts(const Setup& setup, const std::vector<Pol
 }
 
 std::vector<search::Start> make_few_starts(const Setup& setup, const std::vector<Bytes>& credits) {
+  if (setup.training.exchange == training::Exchange::AllReduce) return collective_starts(setup, credits);
   const Sequence sequence = first_use(setup);
   std::vector<search::Start> starts{{"first use", {direction(Discipline::Strict, sequence), {}}}};
   if (!setup.training.barrier)
@@ -202,11 +237,38 @@ std::vector<search::Start> make_few_starts(const Setup& setup, const std::vector
   return starts;
 }
 
+namespace {
+
+// More messages are small beside a step, and their bounds as divisible work close to it.
+constexpr std::size_t kMostTrips = 1'000;
+
+// The flow shop of a steady step, where each connection moves one message at a time.
+std::optional<search::Relaxation> steady_relaxation(const Setup& setup) {
+  const cluster::Cluster& c = setup.cluster;
+  if (c.workers.size() != 1 || c.servers.size() != 1 || c.network.streams != 1 || c.servers.front().on_worker ||
+      c.network.fabric.kind != cluster::FabricKind::Star || !setup.variation.none() || setup.random_ops() ||
+      setup.training.synchronization != training::Synchronization::Sync || setup.training.passes != 1 ||
+      setup.layout.transfers.size() > kMostTrips)
+    return std::nullopt;
+  const bounds::Stage stage(*setup.graph, c, setup.layout, true, false);
+  if (!stage.split().holds) return std::nullopt;
+  search::Relaxation relaxation;
+  for (const bounds::RoundTrip& trip : stage.round_trips()) {
+    relaxation.trips.push_back(trip.job);
+    relaxation.trip.push_back(trip.transfer);
+  }
+  if (relaxation.trips.empty()) return std::nullopt;
+  return relaxation;
+}
+
+}  // namespace
+
 std::optional<search::Relaxation> make_relaxation(const Setup& setup) {
+  if (setup.training.exchange == training::Exchange::AllReduce) return std::nullopt;
   const cluster::Worker& worker = setup.cluster.workers.front();
   const bool training = setup.training.mode == training::Mode::Training;
-  if (setup.cluster.workers.size() != 1 || worker.device.cores != 1 || setup.random_ops() ||
-      (training && !setup.training.barrier) || !setup.variation.none())
+  if (training && !setup.training.barrier) return steady_relaxation(setup);
+  if (setup.cluster.workers.size() != 1 || worker.device.cores != 1 || setup.random_ops() || !setup.variation.none())
     return std::nullopt;
   const graph::Graph& graph = *setup.graph;
   const graph::BitMatrix needs = graph::needs(graph);

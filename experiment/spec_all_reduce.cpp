@@ -110,8 +110,16 @@ void check_all_reduce(Reader& reader, const Node& root, const Spec& s) {
   if (!all_reduce(s)) {
     if (config::find_path(root, "all_reduce") && !both)
       refuse("all_reduce", "means nothing without training.exchange: all_reduce", "say it, or leave this out");
+    if (!s.search.fusion.none() && !both)
+      refuse("search.fusion", "means nothing without training.exchange: all_reduce", "say it, or leave this out");
     return;
   }
+  const auto not_searched = [&](const std::string& key, bool given) {
+    if (given && !both) refuse(key, "means nothing with training.exchange: all_reduce", "leave it out");
+  };
+  not_searched("search.placement", s.search.placement);
+  not_searched("search.servers", !s.search.servers.empty());
+  not_searched("search.group", !s.search.group.none());
   if (s.workload.mode == Mode::Inference)
     refuse("training.exchange", "inference exchanges no gradients", "leave it out");
   if (s.training.synchronization != Synchronization::Sync && s.training.synchronization != Synchronization::Local)

@@ -2,50 +2,69 @@
 # SPDX-License-Identifier: Apache-2.0
 """How far from the best possible: `stretto search` over models, ratios and kinds of step, as one table.
 
-usage: tools/search_table.py [--stretto PROGRAM] [--budget N] GRAPH... [-o results/search/README.md]
+usage: tools/search_table.py [--stretto PROGRAM] [--budget N] [--several N] [--jobs N] [--state FILE] [--minutes M]
+                             GRAPH... [-o results/search/README.md]
 
-GRAPH: TensorFlow GraphDefs (times from configs/devices/k80_roofline.yaml) or workload files. One worker, one server.
+GRAPH: TensorFlow GraphDefs (times from configs/devices/k80_roofline.yaml) or workload files. Steps of one worker and
+one server, and steps of several workers and servers. With --state each cell is kept as soon as it is done, and a run
+with the same file goes on where the last one ended; with --minutes it ends by then. The table is written when all cells
+are there.
 """
 import argparse
+import concurrent.futures
 import json
 import pathlib
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 RATIOS = (0.25, 0.5, 0.9, 1, 1.1, 2, 4)
-POLICIES = ('random', 'fifo', 'tic', 'tac')
-# name, mode, barrier, share of the bytes that one slice holds (0: whole tensors)
-KINDS = (('forward', 'inference', 'true', 0), ('barrier', 'training', 'true', 0),
-         ('steady, M/1000 slices', 'training', 'false', 1000), ('steady, whole tensors', 'training', 'false', 0))
+WHOLE = ('random', 'fifo', 'tic', 'tac', 'wfbp')
+CUT = WHOLE + ('p3', 'bytescheduler', 'byteps')
+# name, mode, barrier, one slice is this part of all bytes (0: whole tensors), workers, servers, policies
+KINDS = (('forward', 'inference', 'true', 0, 1, 1, WHOLE),
+         ('barrier', 'training', 'true', 0, 1, 1, WHOLE),
+         ('steady, slices', 'training', 'false', 1000, 1, 1, CUT),
+         ('steady, whole tensors', 'training', 'false', 0, 1, 1, WHOLE),
+         ('steady, slices, 4 workers, 1 server', 'training', 'false', 300, 4, 1, CUT),
+         ('steady, slices, 4 workers, 2 servers', 'training', 'false', 300, 4, 2, CUT),
+         ('steady, slices, 8 workers, 4 servers', 'training', 'false', 300, 8, 4, CUT),
+         ('steady, slices, 8 workers, 8 servers', 'training', 'false', 300, 8, 8, CUT))
+# Most that is asked for, in percent; none for whole tensors.
+LIMITS = {'forward': 1, 'barrier': 1, 'steady, slices': 1}
+SEVERAL = 3
 
 
-def experiment(workload, device, ratio, mode, barrier, slice_bytes):
-    partition = f'search: {{partition: [{slice_bytes} B]}}\n' if slice_bytes else ''
+def experiment(workload, device, ratio, kind, total):
+    _, mode, barrier, cuts, workers, servers, policies = kind
+    slice_bytes = max(4, total // cuts // 4 * 4) if cuts else 0
+    placement = f', placement: {{partitioned: {{size: {slice_bytes} B}}}}' if servers > 1 else ''
+    partition = f'search: {{partition: [{slice_bytes} B]}}\n' if cuts and servers == 1 else ''
     return f"""stretto: 1
 name: search
 workload: {{file: {workload}, mode: {mode}}}
 cluster:
-  workers: {{count: 1{device}}}
-  servers: {{count: 1}}
+  workers: {{count: {workers}{device}}}
+  servers: {{count: {servers}{placement}}}
   network: {{comm_compute_ratio: {ratio}}}
 training: {{barrier: {barrier}}}
-policies: [{', '.join(POLICIES)}]
-runs: {{iterations: 14, warm_up: 4, replications: 5, seed: 1}}
+policies: [{', '.join(policies)}]
+runs: {{iterations: 12, warm_up: 4, replications: 2, seed: 1}}
 {partition}"""
 
 
 def run(program, folder, *words):
     done = subprocess.run([program, *words], cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        sys.exit(f'{program} {" ".join(map(str, words))} ended with {done.returncode}:\n{done.stderr}')
+        raise SystemExit(f'{program} {" ".join(map(str, words))} ended with {done.returncode}:\n{done.stderr}')
     return done.stdout
 
 
 def prepared(program, path, folder):
-    """Workload file, device text and bytes of a model."""
+    """Name, workload file, device text and bytes of a model."""
     name = path.name.split('.')[0]
     if path.name.endswith('.workload.json'):
         workload, device = path.resolve(), ''
@@ -57,70 +76,130 @@ def prepared(program, path, folder):
     return name, workload, device, sum(sizes)
 
 
-def gain(row):
-    return '-' if row is None else f'{100 * row["mean"]:+.1f} %'
-
-
-def line(program, folder, model, ratio, kind, budget):
+def solve(program, folder, model, ratio, kind, budget):
+    """One cell of the table."""
     name, workload, device, total = model
-    title, mode, barrier, cuts = kind
-    slice_bytes = max(4, total // cuts // 4 * 4) if cuts else 0
-    (folder / 'e.yaml').write_text(experiment(workload, device, ratio, mode, barrier, slice_bytes), encoding='utf-8')
+    file = folder / f'{name} {kind[0]} {ratio}.yaml'
+    file.write_text(experiment(workload, device, ratio, kind, total), encoding='utf-8')
     begin = time.monotonic()
-    found = json.loads(run(program, folder, 'search', 'e.yaml', '--budget', str(budget), '--format', 'json'))
-    seconds = time.monotonic() - begin
-    policies = {p['policy']: p['gain'] for p in found['policies']}
-    gap = '-' if found['gap'] is None else f'{100 * found["gap"]:.3f} %'
-    cells = [name, title, f'{ratio:g}', f'{1e3 * found["step_time_s"]["mean"]:.2f}',
-             gap + (', optimal' if found['optimal'] else ''), *(gain(policies[p]) for p in POLICIES),
-             str(found['evaluations']), f'{seconds:.1f}']
-    worst = min((p['mean'] for p in policies.values() if p), default=0)
-    return '| ' + ' | '.join(cells) + ' |', (title, found['gap'], found['optimal'], worst)
+    found = json.loads(run(program, folder, 'search', file.name, '--budget', str(budget), '--format', 'json'))
+    step = found['step_time_s']['mean']
+    return {'model': name, 'kind': kind[0], 'ratio': ratio, 'budget': budget, 'step_s': step, 'gap': found['gap'],
+            'optimal': found['optimal'], 'bound': found['lower_bound_name'], 'evaluations': found['evaluations'],
+            'seconds': time.monotonic() - begin,
+            'gain': {p['policy']: p['step_s'] / step - 1 for p in found['policies'] if p['step_s'] is not None}}
 
 
-def summary(rows):
-    lines = ['| step | cells | proven optimal | mean gap | largest gap | least gain over a policy |',
-             '|---|---|---|---|---|---|']
+def percent(share, digits=1):
+    return '-' if share is None else f'{100 * share:+.{digits}f} %'
+
+
+def best_policy(cell):
+    """The published policy that comes nearest, and by how much the found plan is better; fifo is a baseline."""
+    gains = {p: g for p, g in cell['gain'].items() if p != 'fifo'}
+    best = min(gains, key=lambda p: (gains[p], list(CUT).index(p)))
+    return best, gains[best]
+
+
+def gap_text(cell):
+    if cell['optimal']:
+        return '0, optimal'
+    return '-' if cell['gap'] is None else f'{100 * cell["gap"]:.3f} %'
+
+
+def line(cell):
+    best, gain = best_policy(cell)
+    return '| ' + ' | '.join([
+        cell['model'], f'{cell["ratio"]:g}', f'{1e3 * cell["step_s"]:.2f}', gap_text(cell),
+        f'{percent(gain, 2)} ({best})',
+        *(percent(cell['gain'].get(p)) for p in CUT), str(cell['evaluations']), f'{cell["seconds"]:.1f}']) + ' |'
+
+
+def summary(cells):
+    rows = ['| step | cells | proven optimal | mean gap | largest gap | asked for | cells above | over the best '
+            'published policy: least | mean | most | cells better by 1 % |',
+            '|' + '---|' * 11]
     for title, *_ in KINDS:
-        mine = [r for r in rows if r[0] == title]
-        gaps = [r[1] for r in mine if r[1] is not None]
-        if gaps:
-            lines.append(f'| {title} | {len(mine)} | {sum(r[2] for r in mine)} | {100 * sum(gaps) / len(gaps):.3f} % '
-                         f'| {100 * max(gaps):.3f} % | {100 * min(r[3] for r in mine):+.3f} % |')
-    return lines
+        mine = [c for c in cells if c['kind'] == title]
+        gaps = [0 if c['optimal'] else 100 * c['gap'] for c in mine if c['optimal'] or c['gap'] is not None]
+        if not gaps:
+            continue
+        limit = LIMITS.get(title, SEVERAL if 'workers' in title else None)
+        gains = [100 * best_policy(c)[1] for c in mine]
+        above = '-' if limit is None else str(sum(g > limit for g in gaps))
+        rows.append(f'| {title} | {len(mine)} | {sum(c["optimal"] for c in mine)} | {sum(gaps) / len(gaps):.3f} % '
+                    f'| {max(gaps):.3f} % | {"-" if limit is None else f"{limit} %"} | {above} | {min(gains):+.3f} % '
+                    f'| {sum(gains) / len(gains):+.1f} % | {max(gains):+.1f} % | {sum(g > 1 for g in gains)} |')
+    return rows
+
+
+def table(cells, budget, several):
+    out = ['# How far from the best possible', '',
+           f'Made by `tools/search_table.py --budget {budget} --several {several} GRAPH... -o '
+           'results/search/README.md`: `stretto search` without latency or service costs; ratio = time of all pulls of '
+           'one worker over time of the forward pass. '
+           'Gap = step over lower bound - 1; "optimal": no order is better, so that nothing is left to gain with that '
+           'layout. Gains are those of the found plan over each policy on the same setup; random, tic, tac (TicTac), '
+           'wfbp (Poseidon), p3, bytescheduler and byteps are published, fifo is a baseline. The last three cut '
+           'tensors, so that they stand in the sliced rows only, where slices are a thousandth of all bytes with one '
+           'worker and a three-hundredth with several, or what a policy says if that is better. Seconds are those of '
+           'the search and of all policies, on a machine that did other work too.', '', *summary(cells), '']
+    for title, *_ in KINDS:
+        mine = [c for c in cells if c['kind'] == title]
+        if not mine:
+            continue
+        out += [f'## {title[0].upper()}{title[1:]}', '',
+                '| model | ratio | found, ms | gap | better than the best published policy by | gain over '
+                + ' | '.join(CUT) + ' | evaluations | seconds |', '|' + '---|' * (7 + len(CUT)), *map(line, mine), '']
+    return '\n'.join(out)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--stretto', type=pathlib.Path, default=ROOT / 'stretto', help='default: ./stretto')
-    parser.add_argument('--budget', type=int, default=2000, help='evaluations for each cell')
+    parser.add_argument('--budget', type=int, default=1000, help='evaluations for each cell of one worker')
+    parser.add_argument('--several', type=int, default=200, help='evaluations for each cell of several workers')
+    parser.add_argument('--jobs', type=int, default=1, help='cells at a time')
+    parser.add_argument('--state', type=pathlib.Path, help='keep finished cells there, and go on from them')
+    parser.add_argument('--minutes', type=float, default=float('inf'), help='begin no cell after that time')
     parser.add_argument('-o', '--output', type=pathlib.Path, help='write the table there too')
     parser.add_argument('graphs', nargs='+', type=pathlib.Path)
     arguments = parser.parse_args()
     program = arguments.stretto.resolve()
-    table = []
-    rows = []
+    end = time.monotonic() + 60 * arguments.minutes
+    done = {}
+    if arguments.state and arguments.state.exists():
+        for text in arguments.state.read_text(encoding='utf-8').splitlines():
+            cell = json.loads(text)
+            if cell['budget'] in (arguments.budget, arguments.several):
+                done[cell['model'], cell['kind'], cell['ratio']] = cell
+    lock = threading.Lock()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        for path in sorted(arguments.graphs):
-            model = prepared(program, path, folder)
-            for kind in KINDS:
-                for ratio in RATIOS:
-                    text, row = line(program, folder, model, ratio, kind, arguments.budget)
-                    table.append(text)
-                    rows.append(row)
-                    print(text, file=sys.stderr, flush=True)
-    text = '\n'.join([
-        '# How far from the best possible', '',
-        f'Made by `tools/search_table.py --budget {arguments.budget} GRAPH... -o results/search/README.md`: '
-        '`stretto search` on one worker and one server without latency or service costs; ratio = time of all pulls '
-        'over time of the forward pass. Gap = step over lower bound - 1, "optimal": proven that no order is better '
-        '(0 up to rounding). Gains are those of the found plan over each policy on the same setup (whole tensors, as '
-        'the policy says them); where the gap is 0 nothing is left to gain with that layout. The sliced steady rows '
-        'cut tensors in slices of a thousandth of all bytes.', '', *summary(rows), '',
-        '| model | step | ratio | found, ms | gap | gain over ' + ' | gain over '.join(POLICIES)
-        + ' | evaluations | seconds |',
-        '|' + '---|' * (7 + len(POLICIES)), *table, ''])
+        models = [prepared(program, path, folder) for path in sorted(arguments.graphs)]
+        wanted = [(model, kind, ratio) for kind in KINDS for model in models for ratio in RATIOS]
+
+        def work(item):
+            model, kind, ratio = item
+            key = model[0], kind[0], ratio
+            if key in done or time.monotonic() > end:
+                return
+            budget = arguments.several if kind[4] > 1 else arguments.budget
+            cell = solve(program, folder, model, ratio, kind, budget)
+            with lock:
+                done[key] = cell
+                if arguments.state:
+                    with arguments.state.open('a', encoding='utf-8') as file:
+                        file.write(json.dumps(cell) + '\n')
+                print(kind[0], line(cell), file=sys.stderr, flush=True)
+
+        with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+            list(pool.map(work, wanted))
+    missing = sum((model[0], kind[0], ratio) not in done for model, kind, ratio in wanted)
+    if missing:
+        sys.exit(f'{missing} of {len(wanted)} cells are left; run again with the same --state')
+    text = table([done[model[0], kind[0], ratio] for model, kind, ratio in wanted], arguments.budget,
+                 arguments.several)
     if arguments.output:
         arguments.output.parent.mkdir(parents=True, exist_ok=True)
         arguments.output.write_text(text, encoding='utf-8')

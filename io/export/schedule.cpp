@@ -55,7 +55,8 @@ std::string write_schedule(const graph::Graph& graph, const plan::Schedule& sche
                  layout.first.size(), graph.parameters.size());
   json::Writer w;
   w.begin_object();
-  w.member("format", "stretto-schedule").member("version", 2);
+  const bool all_reduce = !layout.bucket.empty();
+  w.member("format", "stretto-schedule").member("version", all_reduce ? 3 : 2);
   w.key("workload").begin_object(Style::Inline);
   w.member("name", schedule.workload).member("sha256", file::sha256_hex(graph::canonical_text(graph)));
   w.end_object();
@@ -64,7 +65,10 @@ std::string write_schedule(const graph::Graph& graph, const plan::Schedule& sche
     w.key("prediction");
     write_prediction(w, *schedule.prediction);
   }
-  w.member("servers", layout.servers);
+  if (all_reduce)
+    w.member("exchange", "all_reduce").member("split", layout.split);
+  else
+    w.member("servers", layout.servers);
   w.key("pull");
   write_direction(w, order.pull);
   w.key("push");
@@ -81,7 +85,11 @@ std::string write_schedule(const graph::Graph& graph, const plan::Schedule& sche
     w.key("slices").begin_array();
     for (std::uint32_t t = layout.first[p]; t < layout.first[p + 1]; ++t) {
       w.begin_object();
-      w.member("bytes", layout.transfers[t].bytes.count()).member("server", layout.transfers[t].server);
+      w.member("bytes", layout.transfers[t].bytes.count());
+      if (!all_reduce)
+        w.member("server", layout.transfers[t].server);
+      else if (layout.bucket[t] != plan::kUnranked)
+        w.member("bucket", layout.bucket[t]);
       write_rank(w, "pull", order.pull, t);
       write_rank(w, "push", order.push, t);
       w.end_object();

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "io/file/sha256.hpp"
 #include "io/json/reader.hpp"
 #include "models/graph/canonical.hpp"
+#include "models/plan/fusion.hpp"
 
 namespace stretto::io {
 
@@ -28,7 +30,8 @@ constexpr std::size_t kMostDifferences = 10;
 
 struct RawSlice {
   std::int64_t bytes = 1;
-  std::int64_t server = 0;
+  std::optional<std::int64_t> server;
+  std::uint32_t bucket = plan::kUnranked;
   std::uint32_t pull = plan::kUnranked;
   std::uint32_t push = plan::kUnranked;
   json::Place place;
@@ -45,7 +48,9 @@ struct RawSchedule {
   plan::Schedule schedule;
   std::string sha256;
   std::int64_t version = kScheduleVersion;
-  std::int64_t servers = 1;
+  std::optional<std::int64_t> servers;
+  bool all_reduce = false;
+  bool split = false;
   json::Place version_place;
   json::Place servers_place;
   json::Place offsets_place;
@@ -130,7 +135,8 @@ void read_slice(const json::Value& value, RawSlice& slice) {
   slice.place = value.place();
   value.fields({
       {"bytes", true, [&](const json::Value& v) { slice.bytes = v.integer(1, kMostBytes).value_or(1); }},
-      {"server", true, [&](const json::Value& v) { slice.server = v.integer(0, kMostServers).value_or(0); }},
+      {"server", false, [&](const json::Value& v) { slice.server = v.integer(0, kMostServers).value_or(0); }},
+      {"bucket", false, [&](const json::Value& v) { read_rank(v, slice.bucket); }},
       {"pull", false, [&](const json::Value& v) { read_rank(v, slice.pull); }},
       {"push", false, [&](const json::Value& v) { read_rank(v, slice.push); }},
   });
@@ -188,7 +194,14 @@ void read_root(const json::Value& root, RawSchedule& raw) {
       {"policy", true, [&](const json::Value& v) { read_text(v, s.plan.policy); }},
       {"found_by", true, [&](const json::Value& v) { read_text(v, s.found_by); }},
       {"prediction", false, [&](const json::Value& v) { read_prediction(v, s.prediction.emplace()); }},
-      {"servers", true,
+      {"exchange", false,
+       [&](const json::Value& v) {
+         const auto text = v.string();
+         raw.all_reduce = text && *text == "all_reduce";
+         if (text && !raw.all_reduce) v.error("must be \"all_reduce\"", "leave it out for parameter servers");
+       }},
+      {"split", false, [&](const json::Value& v) { raw.split = v.boolean().value_or(false); }},
+      {"servers", false,
        [&](const json::Value& v) {
          raw.servers_place = v.place();
          raw.servers = v.integer(1, kMostServers).value_or(1);
@@ -209,6 +222,14 @@ void check(json::Document& document, const RawSchedule& raw) {
   if (raw.version < 2 && (new_discipline || !order.start_offsets.empty()))
     document.error(raw.version_place, "version", "version 1 knows neither credit_skip nor start_offsets_ps",
                    "\"version\": 2");
+  if (raw.all_reduce && raw.version < 3)
+    document.error(raw.version_place, "version", "before version 3 there is no all-reduce", "\"version\": 3");
+  if (raw.all_reduce == raw.servers.has_value())
+    document.error(raw.version_place, "servers",
+                   raw.all_reduce ? "all-reduce has no servers" : "is missing: the number of servers",
+                   raw.all_reduce ? "leave it out" : "\"servers\": 1, or \"exchange\": \"all_reduce\"");
+  if (raw.split && !raw.all_reduce)
+    document.error(raw.version_place, "split", "belongs to all-reduce", "\"exchange\": \"all_reduce\"");
   const auto ranks = [](const plan::DirectionOrder& o) {
     return o.discipline != plan::Discipline::Free && o.discipline != plan::Discipline::Unordered;
   };
@@ -221,9 +242,15 @@ void check(json::Document& document, const RawSchedule& raw) {
       const std::string slice_key = fmt::format("{}.slices[{}]", key, k);
       sum += slice.bytes;
       if (sum > p.bytes) break;
-      if (slice.server >= raw.servers)
-        document.error(slice.place, slice_key + ".server", fmt::format("there is no server {}", slice.server),
-                       fmt::format("valid: 0 to {}", raw.servers - 1));
+      if (raw.servers && !slice.server)
+        document.error(slice.place, slice_key + ".server", "is missing");
+      else if (raw.servers && *slice.server >= *raw.servers)
+        document.error(slice.place, slice_key + ".server", fmt::format("there is no server {}", *slice.server),
+                       fmt::format("valid: 0 to {}", *raw.servers - 1));
+      if (raw.all_reduce && slice.server)
+        document.error(slice.place, slice_key + ".server", "all-reduce has no servers");
+      if (!raw.all_reduce && slice.bucket != plan::kUnranked)
+        document.error(slice.place, slice_key + ".bucket", "belongs to all-reduce", "\"exchange\": \"all_reduce\"");
       if ((slice.pull != plan::kUnranked && !ranks(order.pull)) ||
           (slice.push != plan::kUnranked && !ranks(order.push)))
         document.error(slice.place, slice_key, "has a rank, but the discipline of its direction knows none");
@@ -287,6 +314,21 @@ void check_workload(const RawSchedule& raw, const std::string& path, const graph
            1);
 }
 
+// Every gradient is in a bucket, and nothing else is.
+void check_buckets(const RawSchedule& raw, const std::string& path, const graph::Graph& graph, const Index& index) {
+  for (const graph::Parameter& p : graph.parameters) {
+    const std::vector<RawSlice>& slices = raw.parameters[index.at(p.name)].slices;
+    for (std::size_t k = 0; k < slices.size(); ++k)
+      if ((slices[k].bucket != plan::kUnranked) != p.gradient.valid())
+        throw UserError({{Severity::Error,
+                          {path, 0, 0, 1, ""},
+                          fmt::format("parameters.{}.slices[{}].bucket", p.name, k),
+                          p.gradient.valid() ? "is missing: the parameter has a gradient"
+                                             : "the parameter has no gradient, so that it is in no bucket",
+                          ""}});
+  }
+}
+
 // Moves the slices into the layout, parameters in the order of the graph.
 void fill(RawSchedule& raw, const graph::Graph& graph, const Index& index) {
   plan::Plan& plan = raw.schedule.plan;
@@ -295,14 +337,16 @@ void fill(RawSchedule& raw, const graph::Graph& graph, const Index& index) {
   std::vector<std::size_t> origin;
   std::vector<std::uint32_t> pull;
   std::vector<std::uint32_t> push;
-  plan.layout.servers = static_cast<std::uint32_t>(raw.servers);
+  plan.layout.servers = static_cast<std::uint32_t>(raw.servers.value_or(1));
+  plan.layout.split = raw.split;
   plan.layout.first.push_back(0);
   for (std::size_t p = 0; p < graph.parameters.size(); ++p) {
     const std::size_t at = index.at(graph.parameters[p].name);
     const std::vector<RawSlice>& slices = raw.parameters[at].slices;
     for (std::size_t k = 0; k < slices.size(); ++k) {
       plan.layout.transfers.push_back({graph::ParameterId(p), static_cast<std::uint32_t>(k), Bytes(slices[k].bytes),
-                                       static_cast<std::uint32_t>(slices[k].server)});
+                                       static_cast<std::uint32_t>(slices[k].server.value_or(0))});
+      if (raw.all_reduce) plan.layout.bucket.push_back(slices[k].bucket);
       pull.push_back(slices[k].pull);
       push.push_back(slices[k].push);
       origin.push_back(first[at] + k);
@@ -344,19 +388,28 @@ plan::Schedule parse_schedule(const std::string& text, const std::string& path, 
   Index index;
   RawSchedule raw = parse_raw(text, path, index);
   check_workload(raw, path, graph, index);
-  if (raw.servers != there.servers)
+  if (raw.all_reduce != (there.servers == 0))
+    throw UserError(
+        {{Severity::Error, file::span_at(text, path, raw.version_place.offset, raw.version_place.length), "exchange",
+          fmt::format("the schedule is for {}", raw.all_reduce ? "all-reduce" : "parameter servers"),
+          fmt::format("training.exchange: {}", raw.all_reduce ? "all_reduce" : "parameter_server")}});
+  if (raw.servers && *raw.servers != there.servers)
     throw UserError(
         {{Severity::Error, file::span_at(text, path, raw.servers_place.offset, raw.servers_place.length), "servers",
-          fmt::format("the schedule is for {} server{}, and there {} {}", raw.servers, raw.servers == 1 ? "" : "s",
+          fmt::format("the schedule is for {} server{}, and there {} {}", *raw.servers, *raw.servers == 1 ? "" : "s",
                       there.servers == 1 ? "is" : "are", there.servers),
-          fmt::format("set cluster.servers.count to {}", raw.servers)}});
+          fmt::format("set cluster.servers.count to {}", *raw.servers)}});
   if (const std::size_t n = raw.schedule.plan.order.start_offsets.size(); n != 0 && n != there.workers)
     throw UserError({{Severity::Error, file::span_at(text, path, raw.offsets_place.offset, raw.offsets_place.length),
                       "start_offsets_ps",
                       fmt::format("the schedule is for {} worker{}, and there {} {}", n, n == 1 ? "" : "s",
                                   there.workers == 1 ? "is" : "are", there.workers),
                       fmt::format("set cluster.workers.count to {}", n)}});
+  if (raw.all_reduce) check_buckets(raw, path, graph, index);
   fill(raw, graph, index);
+  // Numbered anew by readiness, whatever the numbers of the file are.
+  if (plan::Layout& layout = raw.schedule.plan.layout; raw.all_reduce)
+    plan::group(graph, layout, std::vector<std::uint32_t>(layout.bucket));
   return std::move(raw.schedule);
 }
 
@@ -368,13 +421,19 @@ plan::StatedSchedule parse_stated_schedule(const std::string& text, const std::s
   RawSchedule raw;
   json::Document document(text, path);
   document.read([&](const json::Value& root) { read_root(root, raw); });
-  plan::StatedSchedule stated{std::move(raw.schedule), std::move(raw.sha256), raw.servers, {}};
+  if (raw.all_reduce)
+    throw UserError({{Severity::Error,
+                      {path, 0, 0, 1, ""},
+                      "exchange",
+                      "a schedule for all-reduce is not checked",
+                      "schedules for parameter servers are"}});
+  plan::StatedSchedule stated{std::move(raw.schedule), std::move(raw.sha256), raw.servers.value_or(0), {}};
   for (RawParameter& p : raw.parameters) {
     plan::StatedParameter& parameter = stated.parameters.emplace_back();
     parameter.name = std::move(p.name);
     parameter.bytes = p.bytes;
     for (const RawSlice& slice : p.slices)
-      parameter.slices.push_back({slice.bytes, slice.server, slice.pull, slice.push});
+      parameter.slices.push_back({slice.bytes, slice.server.value_or(-1), slice.pull, slice.push});
   }
   return stated;
 }
@@ -382,6 +441,12 @@ plan::StatedSchedule parse_stated_schedule(const std::string& text, const std::s
 ScheduleAlone parse_schedule_alone(const std::string& text, const std::string& path) {
   Index index;
   RawSchedule raw = parse_raw(text, path, index);
+  if (raw.all_reduce)
+    throw UserError({{Severity::Error,
+                      {path, 0, 0, 1, ""},
+                      "exchange",
+                      "a schedule for all-reduce has no meaning without its workload",
+                      "give the experiment"}});
   ScheduleAlone alone;
   alone.parameters.name = raw.schedule.workload;
   for (const RawParameter& p : raw.parameters)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reader of schedule files (io/export/schedule.hpp), versions 1 and 2. Version 1 knew neither credit_skip nor start
-// offsets; it is read as it is. A schedule is taken for the workload that it was made for, or refused with the
-// differences: parameters that are missing, superfluous or of another size, at most 10 of them; or other ops where the
-// parameters agree; or another number of servers or, with start offsets, of workers. Reading is strict, as for workload
-// files. Limits: 256 MiB, 20 million slices.
+// Reader of schedule files (io/export/schedule.hpp), versions 1 to 3. Version 1 knew neither credit_skip nor start
+// offsets, version 2 not all-reduce; they are read as they are. A schedule is taken for the workload that it was made
+// for, or refused with the differences: parameters that are missing, superfluous or of another size, at most 10 of
+// them; or other ops where the parameters agree; or another number of servers or, with start offsets, of workers.
+// Reading is strict, as for workload files. Limits: 256 MiB, 20 million slices.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@
 namespace stretto::io {
 
 inline constexpr std::string_view kScheduleFormat = "stretto-schedule";
-inline constexpr std::int64_t kScheduleVersion = 2;
+inline constexpr std::int64_t kScheduleVersion = 3;
 
-// How many there are.
+// How many there are; 0 servers: all-reduce.
 struct Processes {
   std::uint32_t servers = 1;
   std::uint32_t workers = 1;

@@ -9,6 +9,7 @@
 #include "schedulers/search/context.hpp"
 #include "schedulers/search/forward.hpp"
 #include "schedulers/search/moves.hpp"
+#include "schedulers/search/shop.hpp"
 #include "sim/base/parallel.hpp"
 #include "sim/base/random.hpp"
 
@@ -60,6 +61,20 @@ void try_orders(Context& c, const std::vector<plan::Order>& orders) {
   const auto costs = evaluate_all({c.evaluators.data(), threads}, orders, c.state.cost);
   c.state.evaluations += orders.size();
   for (std::size_t i = 0; i < orders.size(); ++i) c.offer(orders[i], costs[i], c.method);
+}
+
+// Nodes of the flow shop x its jobs.
+constexpr std::uint64_t kShopEffort = 1'000'000;
+
+void solve_shop(Context& c) {
+  const Relaxation& relaxation = *c.problem.relaxation;
+  const std::uint64_t most = std::min(c.options.max_states, kShopEffort / relaxation.trips.size());
+  const ShopResult found = flow_shop(relaxation.trips, most);
+  c.raise_bound(found.bound + relaxation.before, found.proven ? "optimum of the flow shop" : "bound of exact search");
+  std::vector<std::uint32_t> lists[2];
+  for (const std::uint32_t j : found.first) lists[0].push_back(relaxation.trip[j]);
+  for (const std::uint32_t j : found.second) lists[1].push_back(relaxation.trip[j]);
+  try_orders(c, with_sequences(c.problem, lists[1], lists[0]));
 }
 
 template <class Solve>
@@ -163,20 +178,30 @@ bool portfolio_round(Context& c) {
   std::vector<plan::Order> orders;
   for (const Start& start : c.problem.starts) orders.push_back(start.order);
   const std::size_t threads = std::clamp<std::size_t>(c.options.threads, 1, c.evaluators.size());
-  c.state.starts = evaluate_all({c.evaluators.data(), threads}, orders);
-  c.state.evaluations += orders.size();
-  for (std::size_t i = 0; i < orders.size(); ++i) c.offer(orders[i], c.state.starts[i], c.problem.starts[i].name);
+  // The first start often meets the bound.
+  c.state.starts.assign(orders.size(), kAbove);
+  c.state.starts.front() = c.evaluators.front()->evaluate(orders.front());
+  ++c.state.evaluations;
+  c.offer(orders.front(), c.state.starts.front(), c.problem.starts.front().name);
+  if (is_optimal(c.problem, c.state)) return true;
+  const auto costs = evaluate_all({c.evaluators.data(), threads}, std::span(orders).subspan(1));
+  std::copy(costs.begin(), costs.end(), c.state.starts.begin() + 1);
+  c.state.evaluations += costs.size();
+  for (std::size_t i = 1; i < orders.size(); ++i) c.offer(orders[i], c.state.starts[i], c.problem.starts[i].name);
   return true;
 }
 
 bool exact_round(Context& c) {
-  if (c.problem.relaxation != nullptr)
+  if (c.problem.relaxation == nullptr) return true;
+  if (!c.problem.relaxation->trips.empty())
+    solve_shop(c);
+  else
     solve_relaxation(c, [&](const bounds::ForwardProblem& p) { return best_first(p, c.options.max_states); });
   return true;
 }
 
 bool beam_round(Context& c) {
-  if (c.problem.relaxation != nullptr)
+  if (c.problem.relaxation != nullptr && c.problem.relaxation->trips.empty())
     solve_relaxation(c, [](const bounds::ForwardProblem& p) { return beam(p, kBeamWidth); });
   return true;
 }

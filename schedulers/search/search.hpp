@@ -19,6 +19,7 @@
 
 #include "models/plan/plan.hpp"
 #include "schedulers/bounds/forward.hpp"
+#include "schedulers/bounds/machine.hpp"
 #include "schedulers/search/evaluator.hpp"
 
 namespace stretto::search {
@@ -31,7 +32,10 @@ struct Start {
 // Two forward problems whose optima add up to no more than any step: pulls and the work before the loss; pushes,
 // reversed in time, and the work after it (none: inference). `pull` and `push` name the layout's transfers that each
 // column of the problem stands for.
+// Without a barrier: the flow shop of a worker's pushes and pulls (shop.hpp) instead; `trip` names the transfers.
 struct Relaxation {
+  std::vector<bounds::TwoStageJob> trips;
+  std::vector<std::uint32_t> trip;
   bounds::ForwardProblem pulls;
   std::vector<std::vector<std::uint32_t>> pull;
   std::optional<bounds::ForwardProblem> pushes;

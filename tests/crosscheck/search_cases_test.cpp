@@ -13,7 +13,9 @@
 #include "schedulers/policies/registry.hpp"
 #include "schedulers/search/forward.hpp"
 #include "schedulers/search/search.hpp"
+#include "schedulers/search/shop.hpp"
 #include "tests/support/paths.hpp"
+#include "tests/support/random_graph.hpp"
 
 namespace stretto {
 namespace {
@@ -115,6 +117,7 @@ void check_steady(dom::element source) {
   const auto steady = search_all(one_to_one(g, {training::Mode::Training, false, {}}), &optimal);
   EXPECT_NEAR(in_units(steady.cost), source["optimal_period_whole_tensors"].get_double().value(), 1e-3)
       << steady.found_by;
+  EXPECT_TRUE(optimal) << steady.bound_name;
   const auto barrier = search_all(one_to_one(g, {training::Mode::Training, true, {}}), &optimal);
   EXPECT_TRUE(optimal);
   EXPECT_NEAR(in_units(barrier.cost), source["barrier_period"].get_double().value(), 1e-3) << barrier.found_by;
@@ -152,6 +155,38 @@ TEST(SearchCases, TacAtItsWorst) {
   bool optimal = false;
   EXPECT_EQ(in_units(search_all(setup, &optimal).cost), 10);
   EXPECT_TRUE(optimal);
+}
+
+// The flow shop of a steady step: no order of any kind beats its optimum on the engine, which often attains it.
+TEST(SearchCases, TheFlowShopBoundsSteadySteps) {
+  std::size_t problems = 0;
+  std::size_t attained = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomStream random(seed, "tests/crosscheck/shop");
+    const test::Shape shape = test::kShapes[random.below(3)];
+    graph::Graph g = test::random_graph({shape, 2 + random.below(5), 2 + random.below(5), true, 6, 6000}, seed);
+    auto setup = one_to_one(std::move(g), {training::Mode::Training, false, {}});
+    if (random.below(2) == 0) setup.cluster.servers[0].update_rate = Bandwidth(16'000'000'000);
+    if (random.below(2) == 0) setup.cluster.network.latency = Duration::us(1);
+    const auto relaxation = experiment::make_relaxation(setup);
+    if (!relaxation) continue;
+    ASSERT_FALSE(relaxation->trips.empty());
+    const search::ShopResult shop = search::flow_shop(relaxation->trips, 20'000);
+    ASSERT_TRUE(shop.proven);
+    const auto evaluator = experiment::make_engine_evaluator(setup);
+    Duration best = search::kAbove;
+    for (const search::Start& start : experiment::make_starts(setup, {}, {Bytes(1), Bytes(4000)}, 1))
+      best = std::min(best, evaluator->evaluate(start.order));
+    ASSERT_GE(best + Duration::ns(1), shop.bound);
+    bool optimal = false;
+    const search::State state = search_all(setup, &optimal);
+    ASSERT_GE(state.cost + Duration::ns(1), shop.bound);
+    ++problems;
+    attained += optimal ? 1 : 0;
+  }
+  EXPECT_GT(problems, 30U);
+  EXPECT_GT(attained, problems / 2);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "io/export/tictac.hpp"
 #include "io/import/order_file.hpp"
 #include "io/import/schedule.hpp"
+#include "models/plan/fusion.hpp"
 #include "models/plan/partition.hpp"
 #include "sim/base/random.hpp"
 #include "tests/support/random_graph.hpp"
@@ -105,6 +106,39 @@ TEST(Schedule, ComesBackAsItWas) {
   }
 }
 
+TEST(Schedule, OfAllReduceComesBackAsItWas) {
+  Case c = random_case(3);
+  plan::Layout& layout = c.schedule.plan.layout;
+  for (plan::Transfer& t : layout.transfers) t.server = 0;
+  layout.servers = 1;
+  layout.split = true;
+  c.graph.parameters[0].gradient = {};
+  plan::fuse(c.graph, layout, Bytes(60));
+  c.schedule.plan.order = {};
+  const std::string text = write_schedule(c.graph, c.schedule);
+  const plan::Schedule back = parse_schedule(text, "s.json", c.graph, {0, 4});
+  EXPECT_EQ(back.plan.layout.bucket, layout.bucket);
+  EXPECT_TRUE(back.plan.layout.split);
+  EXPECT_EQ(write_schedule(c.graph, back), text);
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string changed = text;
+    const std::size_t at = changed.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    changed.replace(at, from.size(), to);
+    return errors([&] { parse_schedule(changed, "s.json", c.graph, {0, 4}); });
+  };
+  // The numbers of buckets are names.
+  EXPECT_EQ(with("\"bucket\": 0", "\"bucket\": 4000"), "no error");
+  EXPECT_TRUE(has(with(", \"bucket\": 0", ""), "is missing: the parameter has a gradient"));
+  EXPECT_TRUE(has(with("\"bucket\": 0", "\"server\": 0"), "all-reduce has no servers"));
+  EXPECT_TRUE(has(with("\"version\": 3", "\"version\": 2"), "before version 3 there is no all-reduce"));
+  EXPECT_TRUE(has(with("\"all_reduce\"", "\"ring\""), "must be \"all_reduce\""));
+  EXPECT_TRUE(has(with("\"exchange\": \"all_reduce\",", ""), "the number of servers"));
+  EXPECT_TRUE(has(errors([&] { parse_schedule(text, "s.json", c.graph, {1, 4}); }), "training.exchange: all_reduce"));
+  EXPECT_TRUE(has(errors([&] { parse_schedule_alone(text, "s.json"); }), "without its workload"));
+  EXPECT_TRUE(has(errors([&] { parse_stated_schedule(text, "s.json"); }), "is not checked"));
+}
+
 TEST(Schedule, AnotherWorkloadIsRefusedWithItsDifferences) {
   const Case c = random_case(1);
   const std::string text = write_schedule(c.graph, c.schedule);
@@ -140,7 +174,7 @@ TEST(Schedule, RefusesWhatNoPlanCanSay) {
     text.replace(at, from.size(), to);
     return errors([&] { parse_schedule(text, "s.json", c.graph, {3, 4}); });
   };
-  EXPECT_TRUE(has(with("\"version\": 2", "\"version\": 3"), "newer than this program"));
+  EXPECT_TRUE(has(with("\"version\": 2", "\"version\": 4"), "newer than this program"));
   EXPECT_TRUE(has(with("stretto-schedule", "stretto-workload"), "must be \"stretto-schedule\""));
   EXPECT_TRUE(has(with("\"discipline\": \"free\"", "\"discipline\": \"stricter\""), "did you mean 'strict'?"));
   EXPECT_TRUE(has(with("\"discipline\": \"free\"", "\"discipline\": \"credit\""), "credit_bytes belongs"));

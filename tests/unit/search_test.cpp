@@ -10,7 +10,9 @@
 #include "schedulers/search/evaluator.hpp"
 #include "schedulers/search/placement.hpp"
 #include "schedulers/search/search.hpp"
+#include "schedulers/search/shop.hpp"
 #include "sim/base/diagnostic.hpp"
+#include "sim/base/random.hpp"
 
 namespace stretto::search {
 namespace {
@@ -115,6 +117,37 @@ TEST(Methods, HaveNamesAndHelpAndAreRefusedByName) {
   const State stuck = search(problem, options);
   EXPECT_TRUE(stuck.done);
   EXPECT_EQ(stuck.cost, kAbove);
+}
+
+TEST(Shop, IsTheBestPairOfOrders) {
+  RandomStream random(1, "tests/unit/search/shop");
+  std::size_t coupled = 0;
+  for (int trial = 0; trial < 600; ++trial) {
+    SCOPED_TRACE(trial);
+    std::vector<bounds::TwoStageJob> jobs(1 + random.below(4));
+    const std::uint64_t range = trial % 2 == 0 ? 7 : 30;
+    for (bounds::TwoStageJob& job : jobs) {
+      const auto draw = [&] { return Duration::us(static_cast<std::int64_t>(random.below(range))); };
+      job = {draw(), draw(), draw(), draw(), draw()};
+    }
+    std::vector<std::uint32_t> up(jobs.size());
+    std::iota(up.begin(), up.end(), 0U);
+    std::vector<std::uint32_t> down = up;
+    Duration best = kAbove;
+    do {
+      do best = std::min(best, flow_shop_cost(jobs, up, down));
+      while (std::next_permutation(down.begin(), down.end()));
+    } while (std::next_permutation(up.begin(), up.end()));
+    const ShopResult found = flow_shop(jobs, 10'000);
+    ASSERT_TRUE(found.proven);
+    ASSERT_EQ(found.cost, best);
+    ASSERT_EQ(flow_shop_cost(jobs, found.first, found.second), best);
+    coupled += found.states > 1 ? 1 : 0;
+    const ShopResult cut = flow_shop(jobs, 1);
+    ASSERT_LE(cut.bound, best);
+    ASSERT_GE(cut.cost, best);
+  }
+  EXPECT_GT(coupled, 100U);
 }
 
 }  // namespace
