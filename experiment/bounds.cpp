@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "experiment/collective_bounds.hpp"
+#include "experiment/gradient_times.hpp"
 
 namespace stretto::experiment {
 
@@ -57,7 +58,8 @@ bounds::Bound layout_bound(const Setup& setup, const plan::Layout& layout) {
   if (setup.training.exchange == training::Exchange::AllReduce)
     return all_reduce_bound(setup, of_all_passes(setup), with_slow_workers(setup), layout);
   return bounds::step_lower_bound(of_all_passes(setup), with_slow_workers(setup), layout,
-                                  setup.training.mode == training::Mode::Training, setup.training.barrier);
+                                  setup.training.mode == training::Mode::Training, setup.training.barrier,
+                                  gradient_times(setup));
 }
 
 bounds::Bound any_layout_bound(const Setup& setup) {
@@ -65,7 +67,8 @@ bounds::Bound any_layout_bound(const Setup& setup) {
   if (setup.training.exchange == training::Exchange::AllReduce)
     return any_all_reduce_bound(setup, of_all_passes(setup), with_slow_workers(setup));
   return bounds::any_layout_lower_bound(of_all_passes(setup), with_slow_workers(setup),
-                                        setup.training.mode == training::Mode::Training, setup.training.barrier);
+                                        setup.training.mode == training::Mode::Training, setup.training.barrier,
+                                        gradient_times(setup));
 }
 
 }  // namespace stretto::experiment

@@ -9,6 +9,7 @@
 #include "config/units_text.hpp"
 #include "experiment/bounds.hpp"
 #include "experiment/comparison.hpp"
+#include "experiment/gradient_times.hpp"
 #include "models/graph/order.hpp"
 #include "models/graph/reduce.hpp"
 #include "schedulers/bounds/split.hpp"
@@ -250,7 +251,7 @@ std::optional<search::Relaxation> steady_relaxation(const Setup& setup) {
       setup.training.synchronization != training::Synchronization::Sync || setup.training.passes != 1 ||
       setup.layout.transfers.size() > kMostTrips)
     return std::nullopt;
-  const bounds::Stage stage(*setup.graph, c, setup.layout, true, false);
+  const bounds::Stage stage(*setup.graph, c, setup.layout, true, false, nullptr, gradient_times(setup));
   if (!stage.split().holds) return std::nullopt;
   search::Relaxation relaxation;
   for (const bounds::RoundTrip& trip : stage.round_trips()) {

@@ -37,7 +37,7 @@ Duration least_duration(Bytes bytes, Bandwidth rate) {
 }
 
 Stage::Stage(const graph::Graph& graph, const cluster::Cluster& cluster, const plan::Layout& layout, bool training,
-             bool sliced, const Split* split)
+             bool sliced, const Split* split, const std::vector<Duration>& gradients)
     : graph_(graph),
       cluster_(cluster),
       layout_(layout),
@@ -66,6 +66,8 @@ Stage::Stage(const graph::Graph& graph, const cluster::Cluster& cluster, const p
     if (kind == kinds_.size()) {
       kinds_.push_back(w);
       work_.push_back(make_work(w));
+      for (std::size_t p = 0; p < gradients.size(); ++p)
+        work_.back().head_from_loss[p] = std::max(work_.back().head_from_loss[p], gradients[p]);
       if (split == nullptr) work_.back().gradient = gradient_ends(w, work_.back());
     }
     kind_of_.push_back(kind);

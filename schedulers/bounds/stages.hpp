@@ -74,9 +74,10 @@ struct RoundTrip {
 // so that a slice may pass a stage in no time but for per-message costs; busy times of resources stay whole.
 class Stage {
  public:
-  // Cut at `split`, or at the loss if it is null.
+  // Cut at `split`, or at the loss if it is null. `gradients`: per parameter a least time from the loss to the end of
+  // its gradient op on every worker, where the caller knows better than the work that leads to it; may be empty.
   Stage(const graph::Graph& graph, const cluster::Cluster& cluster, const plan::Layout& layout, bool training,
-        bool sliced, const Split* split = nullptr);
+        bool sliced, const Split* split = nullptr, const std::vector<Duration>& gradients = {});
 
   bool training() const { return training_; }
   // Some gradient is pushed, so that the workers wait for each other's updates.

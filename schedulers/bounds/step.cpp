@@ -122,9 +122,9 @@ void add_independent(Best& best, const Stage& stage) {
 }
 
 Bound bound_of(const graph::Graph& graph, const cluster::Cluster& cluster, const plan::Layout& layout, bool training,
-               bool barrier, bool sliced) {
+               bool barrier, bool sliced, const std::vector<Duration>& gradients) {
   if (cluster.workers.empty() || cluster.servers.empty()) return {{}, "", "no workers or no servers"};
-  const Stage stage(graph, cluster, layout, training, sliced);
+  const Stage stage(graph, cluster, layout, training, sliced, nullptr, gradients);
   const auto servers = cluster.servers.size();
   Best best;
   if (barrier || (!stage.updates() && stage.workers() == 1)) {
@@ -189,17 +189,18 @@ plan::Layout whole_layout(const graph::Graph& graph) {
 }  // namespace
 
 Bound step_lower_bound(const graph::Graph& graph, const cluster::Cluster& cluster, const plan::Layout& layout,
-                       bool training, bool barrier) {
-  return training ? bound_of(graph, cluster, layout, true, barrier, false)
-                  : bound_of(graph::forward_only(graph), cluster, layout, false, barrier, false);
+                       bool training, bool barrier, const std::vector<Duration>& gradients) {
+  return training ? bound_of(graph, cluster, layout, true, barrier, false, gradients)
+                  : bound_of(graph::forward_only(graph), cluster, layout, false, barrier, false, {});
 }
 
-Bound any_layout_lower_bound(const graph::Graph& graph, const cluster::Cluster& cluster, bool training, bool barrier) {
+Bound any_layout_lower_bound(const graph::Graph& graph, const cluster::Cluster& cluster, bool training, bool barrier,
+                             const std::vector<Duration>& gradients) {
   if (cluster.servers.empty()) return {{}, "", "no workers or no servers"};
   const auto one = with_one_server(cluster);
   const auto layout = whole_layout(graph);
-  return training ? bound_of(graph, one, layout, true, barrier, true)
-                  : bound_of(graph::forward_only(graph), one, layout, false, barrier, true);
+  return training ? bound_of(graph, one, layout, true, barrier, true, gradients)
+                  : bound_of(graph::forward_only(graph), one, layout, false, barrier, true, {});
 }
 
 }  // namespace stretto::bounds

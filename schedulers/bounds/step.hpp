@@ -35,6 +35,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "models/cluster/cluster.hpp"
 #include "models/graph/graph.hpp"
@@ -51,9 +52,11 @@ struct Bound {
 
 // `training`: forward, backward, pushes, updates; otherwise only the forward pass (graph::forward_only is applied).
 // `graph` is checked, `layout` is one of `graph` on the cluster's servers.
+// `gradients`: as in stages.hpp.
 Bound step_lower_bound(const graph::Graph& graph, const cluster::Cluster& cluster, const plan::Layout& layout,
-                       bool training, bool barrier);
+                       bool training, bool barrier, const std::vector<Duration>& gradients = {});
 
-Bound any_layout_lower_bound(const graph::Graph& graph, const cluster::Cluster& cluster, bool training, bool barrier);
+Bound any_layout_lower_bound(const graph::Graph& graph, const cluster::Cluster& cluster, bool training, bool barrier,
+                             const std::vector<Duration>& gradients = {});
 
 }  // namespace stretto::bounds

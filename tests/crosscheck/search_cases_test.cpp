@@ -9,11 +9,15 @@
 #include <map>
 
 #include "experiment/evaluator.hpp"
+#include "experiment/gradient_times.hpp"
 #include "experiment/search_starts.hpp"
+#include "models/graph/order.hpp"
+#include "schedulers/bounds/split.hpp"
 #include "schedulers/policies/registry.hpp"
 #include "schedulers/search/forward.hpp"
 #include "schedulers/search/search.hpp"
 #include "schedulers/search/shop.hpp"
+#include "sim/program/simulation.hpp"
 #include "tests/support/paths.hpp"
 #include "tests/support/random_graph.hpp"
 
@@ -155,6 +159,87 @@ TEST(SearchCases, TacAtItsWorst) {
   bool optimal = false;
   EXPECT_EQ(in_units(search_all(setup, &optimal).cost), 10);
   EXPECT_TRUE(optimal);
+}
+
+// Two gradients of one loss: the device does the second one after the first, whatever the transfers do.
+TEST(SearchCases, GradientsAreReadyOneAfterTheOther) {
+  graph::Graph g;
+  for (const char* name : {"p", "q"}) g.parameters.push_back({name, Bytes(1000), true, {}});
+  g.ops.push_back({"forward", graph::Phase::Forward, units(1), {}, {graph::ParameterId(0), graph::ParameterId(1)}});
+  g.ops.push_back({"loss", graph::Phase::Forward, units(1), {graph::OpId(0)}, {}});
+  g.ops.push_back({"decay", graph::Phase::Backward, units(5), {}, {graph::ParameterId(1)}});
+  g.ops.push_back({"p_grad", graph::Phase::Backward, units(1), {graph::OpId(1)}, {}});
+  g.ops.push_back({"q_grad", graph::Phase::Backward, units(2), {graph::OpId(1), graph::OpId(2)}, {}});
+  g.parameters[0].gradient = graph::OpId(3);
+  g.parameters[1].gradient = graph::OpId(4);
+  const training::Options steady{training::Mode::Training, false, {}};
+  EXPECT_EQ(experiment::gradient_times(one_to_one(g, steady)), (std::vector<Duration>{units(1), units(3)}));
+  auto any = one_to_one(g, steady);
+  any.cluster.workers[0].device.order = cluster::OpOrder::Random;
+  EXPECT_TRUE(experiment::gradient_times(any).empty());
+  // The decay may be behind the loss in the queue, and the other gradient then comes first.
+  graph::Graph late = g;
+  late.ops[1].reads = {graph::ParameterId(1)};
+  late.ops[0].reads = {graph::ParameterId(0)};
+  EXPECT_TRUE(experiment::gradient_times(one_to_one(late, steady)).empty());
+  g.ops[2].inputs = {graph::OpId(0)};
+  EXPECT_TRUE(experiment::gradient_times(one_to_one(g, steady)).empty());
+}
+
+// Ends of ops by iteration.
+class Ends : public program::Observer {
+ public:
+  Ends(const training::Compiled& compiled, std::size_t ops, std::uint32_t steps)
+      : compiled_(compiled), end(steps, std::vector<Time>(ops)) {}
+  void on_end(const program::ActivityRecord& r) override {
+    const training::Label& label = compiled_.labels[r.activity];
+    if (label.role == training::Role::Op && label.worker == 0) end[r.iteration][label.item] = r.end;
+  }
+
+ private:
+  const training::Compiled& compiled_;
+
+ public:
+  std::vector<std::vector<Time>> end;
+};
+
+TEST(SearchCases, NoGradientIsReadyEarlierThanItsLeastTime) {
+  constexpr std::uint32_t kSteps = 6;
+  std::size_t checked = 0;
+  std::size_t delayed = 0;
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomStream random(seed, "tests/crosscheck/gradients");
+    const test::Shape shape = test::kShapes[random.below(3)];
+    const graph::Graph g = test::random_graph({shape, 2 + random.below(7), 2 + random.below(5), true, 3, 4000}, seed);
+    auto setup = one_to_one(g, {training::Mode::Training, random.below(4) == 0, {}});
+    if (random.below(2) == 0) setup.cluster.workers.push_back(setup.cluster.workers.front());
+    const auto times = experiment::gradient_times(setup);
+    if (times.empty()) continue;
+    ++checked;
+    const auto split = bounds::split_at_loss(g, graph::needs(g), bounds::feeds(g));
+    const auto compiled = training::compile(g, setup.cluster, setup.layout, setup.training);
+    for (const search::Start& start : experiment::make_starts(setup, {}, {Bytes(1)}, 1)) {
+      const auto table = training::compile_order(compiled, setup.layout, start.order, seed);
+      program::Simulation simulation(compiled.program, table, kSteps);
+      Ends ends(compiled, g.ops.size(), kSteps);
+      simulation.observe(&ends);
+      ASSERT_EQ(simulation.run_until(kSteps), program::Status::Reached);
+      for (std::uint32_t i = 0; i < kSteps; ++i) {
+        Time loss;
+        for (std::size_t o = 0; o < g.ops.size(); ++o)
+          if (split.before[o]) loss = std::max(loss, ends.end[i][o]);
+        for (std::size_t p = 0; p < g.parameters.size(); ++p) {
+          if (!g.parameters[p].gradient.valid()) continue;
+          const Duration after = ends.end[i][g.parameters[p].gradient.index()] - loss;
+          ASSERT_GE(after, times[p]) << "step " << i << ", " << g.parameters[p].name << ", " << start.name;
+          delayed += after > times[p] ? 1 : 0;
+        }
+      }
+    }
+  }
+  EXPECT_GT(checked, 50U);
+  EXPECT_GT(delayed, 0U);  // by ops of the next step
 }
 
 // The flow shop of a steady step: no order of any kind beats its optimum on the engine, which often attains it.
