@@ -57,10 +57,16 @@ def die_with_parent(parent: int) -> None:
 
 
 def raise_priority() -> int:
-    """Puts this process, and threads it starts later, before those of others where that is allowed; its nice value."""
+    """Puts this process, and threads it starts later, before those of others where that is allowed; its nice value.
+
+    Where the kernel groups processes by session (autogroup), nice values count within a session only, and the session
+    has one of its own: the process begins a session.
+    """
     try:
         os.setpriority(os.PRIO_PROCESS, 0, EMULATED_NICE)
-    except PermissionError:
+        os.setsid()
+        pathlib.Path('/proc/self/autogroup').write_text(str(EMULATED_NICE))
+    except OSError:  # not allowed, begun already, or a kernel without autogroups
         pass
     return os.getpriority(os.PRIO_PROCESS, 0)
 
