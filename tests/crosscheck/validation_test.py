@@ -68,6 +68,14 @@ class Validation(unittest.TestCase):
     def test_emulated_compute(self):
         self.hold('tf_emulated', 'tf_emulated/*.json.gz', 2.5, 6)
 
+    def test_own_clusters(self):
+        folder = SOURCE / 'results/validation/tf_cluster'
+        now = self.tool('tf_cluster', 'table', folder, '--costs', folder / 'costs.yaml')
+        committed = SUMMARY.findall((folder / 'README.md').read_text(encoding='utf-8'))
+        self.assertEqual(len(committed), 2)
+        for (mean, _), (was, _) in zip(SUMMARY.findall(now), committed, strict=True):
+            self.assertLessEqual(float(mean), float(was) + 0.5, now)
+
     def test_traced_steps(self):
         self.hold('tf_ps', 'tf_ps/*_*', 15, 15)
 

@@ -2,25 +2,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """Predicts measured steps of real TensorFlow parameter-server clusters from their set-up alone.
 
-usage: tools/validation/tf_emulated.py [--stretto PROGRAM] CELL.json.gz... [-o TABLE.md]
+usage: tools/validation/tf_emulated.py [--stretto PROGRAM] [--costs CLUSTER.yaml] CELL.json.gz... [-o TABLE.md]
 
 Each cell file holds the set-up of one cluster (bytes per variable, server of each, op times, link rate, workers, how
 the order of the pulls was enforced) and its measured steps. Only the set-up goes into the prediction: orders that
 TensorFlow left open are drawn at random, enforced ones are simulated as window or chain window, and the costs are those
-of configs/clusters/local_tensorflow.yaml for every cell. Prints one row per cell and the mean and worst error.
+of configs/clusters/local_tensorflow.yaml, or of --costs, for every cell. Prints one row per cell and the mean and
+worst error.
 """
 import argparse
 import gzip
 import json
+import os
 import pathlib
 import statistics
 import tempfile
 
 import common
 
-NOTE = ('Made by `tools/validation/tf_emulated.py CELL.json.gz... -o results/validation/tf_emulated.md`. Compute is '
-        'emulated by an op that occupies a stream for a given time; transfers, servers and TensorFlow are real. '
-        'Nothing was fitted to these cells; the costs are those of `configs/clusters/local_tensorflow.yaml`.')
+SHIPPED = common.ROOT / 'configs/clusters/local_tensorflow.yaml'
+
+
+def note(costs, output):
+    name = os.path.relpath(costs, common.ROOT)
+    words = '' if costs == SHIPPED else f'--costs {name} '
+    return (f'Made by `tools/validation/tf_emulated.py {words}CELL.json.gz... -o {output}`. Compute is emulated by an '
+            'op that occupies a stream for a given time; transfers, servers and TensorFlow are real. Nothing was '
+            f'fitted to these cells; the costs are those of `{name}`.')
 
 
 def workload(cell):
@@ -39,7 +47,7 @@ def workload(cell):
                            for i in range(n)]}
 
 
-def experiment(cell):
+def experiment(cell, costs):
     """The experiment that predicts the cell, and the name of the policy that does."""
     placement = '{by_name: {' + ', '.join(f'v{i}: {s}' for i, s in enumerate(cell['server_of'])) + '}}'
     policy, name = 'random', 'random'
@@ -51,7 +59,7 @@ def experiment(cell):
 name: cell
 workload: {{file: cell.workload.json}}
 cluster:
-  include: {common.ROOT}/configs/clusters/local_tensorflow.yaml
+  include: {costs}
   workers: {{count: {cell['workers']}, nic: {cell['rate']}}}
   servers: {{count: {cell['servers']}, nic: {cell['rate']}, placement: {placement}}}
 policies: [{policy}]
@@ -59,11 +67,11 @@ runs: {{iterations: 22, warm_up: 2, replications: 20, seed: 1}}
 """, name
 
 
-def predict(cell, program):
+def predict(cell, program, costs):
     """Mean step time in ms."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        text, policy = experiment(cell)
+        text, policy = experiment(cell, costs)
         (folder / 'cell.yaml').write_text(text, encoding='utf-8')
         (folder / 'cell.workload.json').write_text(json.dumps(workload(cell)), encoding='utf-8')
         (folder / 'order.txt').write_text(''.join(f'v{v}\t{rank}\n' for rank, v in enumerate(cell['order'])),
@@ -79,18 +87,20 @@ def measured(cell):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--stretto', type=pathlib.Path, default=common.ROOT / 'stretto', help='default: ./stretto')
+    parser.add_argument('--costs', type=pathlib.Path, default=SHIPPED, help='cluster file')
     parser.add_argument('-o', '--output', help='write the table there too')
     parser.add_argument('cells', nargs='+')
     arguments = parser.parse_args()
-    rows = []
+    rows, costs = [], arguments.costs.resolve()
     for path in sorted(arguments.cells):
         with gzip.open(path, 'rt', encoding='utf-8') as f:
             cell = json.load(f)
         mode = 'none' if cell['mode'] == 'none' else f"{cell['mode']} {cell['window']} {cell['order_name']}"
         rows.append((cell['servers'], cell['workers'], cell['rate'], mode, measured(cell),
-                     predict(cell, arguments.stretto.resolve())))
+                     predict(cell, arguments.stretto.resolve(), costs)))
+    made = note(costs, arguments.output or 'TABLE.md')
     common.finish(common.table('Steps of real TensorFlow clusters with emulated compute, predicted from their set-up',
-                               NOTE, ['servers', 'workers', 'rate', 'order'], rows), arguments.output)
+                               made, ['servers', 'workers', 'rate', 'order'], rows), arguments.output)
 
 
 if __name__ == '__main__':
