@@ -72,7 +72,7 @@ class Validation(unittest.TestCase):
         folder = SOURCE / 'results/validation/tf_cluster'
         now = self.tool('tf_cluster', 'table', folder, '--costs', folder / 'costs.yaml')
         committed = SUMMARY.findall((folder / 'README.md').read_text(encoding='utf-8'))
-        self.assertEqual(len(committed), 2)
+        self.assertGreaterEqual(len(committed), 2)
         for (mean, _), (was, _) in zip(SUMMARY.findall(now), committed, strict=True):
             self.assertLessEqual(float(mean), float(was) + 0.5, now)
 

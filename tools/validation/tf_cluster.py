@@ -3,8 +3,9 @@
 """Measures steps of real TensorFlow clusters with emulated compute, in pieces, and predicts them after calibration.
 
 usage: tools/validation/tf_cluster.py prepare FOLDER    writes what is to be measured, one folder per set-up
-       tools/validation/tf_cluster.py measure FOLDER [--seconds S]
-                                                        measures set-ups that are not measured yet, as root
+       tools/validation/tf_cluster.py measure FOLDER [--seconds S] [--redo CORES]
+                                                        measures set-ups that are not measured yet, as root; and anew
+                                                        those in which other processes kept more than CORES busy
        tools/validation/tf_cluster.py keep FOLDER RESULTS
                                                         keeps what was measured: cells without their transfers and ops
        tools/validation/tf_cluster.py table RESULTS [--write | --costs FILE]
@@ -15,6 +16,9 @@ usage: tools/validation/tf_cluster.py prepare FOLDER    writes what is to be mea
 four policies: TensorFlow's own order, TAC held by window 1, the best order that `stretto search` finds, reversed order.
 A set-up that was begun is measured anew as a whole: its policies meet the same processes. `measure` begins no set-up
 that would end after S seconds, judged by the longest so far; given again, it goes on.
+
+What others do on the machine shows: packets between namespaces are handled by the kernel, which shares the processors
+with them. Cells with more than QUIET other cores are counted apart.
 """
 import argparse
 import hashlib
@@ -30,6 +34,7 @@ import tf_cluster_models as models
 
 STEPS, WARM_UP = 20, 2
 SEARCH_BUDGET = 1000
+QUIET = 0.5  # cores
 NAMES = {'random': 'none', 'tac': 'tac', 'schedule': 'searched', 'reverse': 'reverse'}  # policies, as tables say them
 
 NOTE = [
@@ -40,9 +45,10 @@ NOTE = [
     'barrier. Set-ups are `SERVERSsWORKERSw_RATE_WORKLOAD` of `tools/validation/tf_cluster_models.py`. Orders: none '
     "(TensorFlow's own), TAC and its reverse and what `stretto search` found, all held by window 1. Where the search "
     'found the order of TAC, the two rows are one cell measured twice, in the same processes.',
-    'The costs, one set for all cells, are fitted to the cells of three set-ups (one of each workload); no step of the '
-    'others is used. Other cores: kept busy by other processes of the machine (2 cores) while the cell was measured; '
-    'the tasks run at a higher priority (nice -15).']
+    'The costs, one set for all cells, are fitted to the cells of three set-ups, one of each workload, less those '
+    'measured while others kept more than half a core busy; no step of the others is used. Other cores: kept busy by '
+    'other processes of the machine (2 cores) while the cell was measured; the tasks run at a higher priority '
+    '(nice -15), but the kernel, which moves their packets, does not.']
 
 
 def run(*command, **more):
@@ -81,11 +87,20 @@ def prepare(arguments):
             WARM_UP, '--network', 'namespaces', '--quiet', cwd=folder)
 
 
+def too_loaded(path, most):
+    cells = json.loads(path.read_text(encoding='utf-8'))['cells']
+    return most is not None and max(cell['load']['other_cores'] for cell in cells) > most
+
+
+def mean_load(path):
+    return statistics.mean(c['load']['other_cores'] for c in json.loads(path.read_text(encoding='utf-8'))['cells'])
+
+
 def measure(arguments):
     begin, longest = time.monotonic(), 0.0
     for setup in models.SETUPS:
         folder = arguments.folder / setup.name
-        if (folder / 'measurement.json').exists():
+        if (folder / 'measurement.json').exists() and not too_loaded(folder / 'measurement.json', arguments.redo):
             continue
         now = time.monotonic()
         if longest and arguments.seconds and now - begin + longest > arguments.seconds:
@@ -113,8 +128,9 @@ def calibrate(arguments, output):
     """(cells that were fitted to, the others, costs), rows as `stretto calibrate` writes them."""
     files = {setup: arguments.results / f'{setup.name}.json' for setup in models.SETUPS}
     measured = [setup for setup in models.SETUPS if files[setup].exists()]
-    fitted = [files[s].name for s in measured if s in models.FITTED]
-    others = [files[s].name for s in measured if s not in models.FITTED]
+    used = [s for s in measured if s in models.FITTED and mean_load(files[s]) <= QUIET]
+    fitted = [files[s].name for s in used]
+    others = [files[s].name for s in measured if s not in used]
     words = [*fitted, '--predict', *others, '--quiet', '--format', 'json', *output]
     if arguments.costs:
         words += ['--cluster', arguments.costs, '--fit', 'none', '--replications', '5']
@@ -136,6 +152,10 @@ def errors(rows):
             f'worst {100 * max(values):.2f} %') if values else 'no cells'
 
 
+def quiet(cell):
+    return cell['load']['other_cores'] <= QUIET
+
+
 def report(arguments, fitted, others, costs):
     rows = {row['cell']: row for row in fitted + others}
     cells = {}
@@ -147,8 +167,13 @@ def report(arguments, fitted, others, costs):
     for cost in costs:
         half = 'not told by these cells' if cost['ci95_half'] is None else f'{cost["ci95_half"]:.3g}'
         lines.append(f'| {cost["name"]} | {cost["text"]} | {half} |')
-    lines += ['', 'Intervals in s, ps per byte, or as a share.', '', f'- Fitted to {errors(fitted)}.',
-              f'- Predicted, {errors(others)}.']
+    lines += ['', 'Intervals in s, ps per byte, or as a share.', '', f'- Fitted to {errors(fitted)}.']
+    for what, group in (('with at most', [r for r in others if quiet(cells[r['cell']])]),
+                        ('with more than', [r for r in others if not quiet(cells[r['cell']])])):
+        lines.append(f'- Predicted, measured {what} {QUIET} other cores: {errors(group)}.')
+    enforced = [c for c in cells.values() if c['mode'] != 'none']
+    lines.append(f'- Inversions: {sum(c["summary"]["inversions_mean"] for c in enforced):g} in the {len(enforced)} '
+                 'enforced cells.')
     lines += ['', '## Steps', '', '| set-up | order | | measured ms | sd | predicted ms | error | inversions | '
               'other cores |', '|---' * 9 + '|']
     for name in names:
@@ -165,11 +190,12 @@ def report(arguments, fitted, others, costs):
 
 
 def gains(names, cells, rows):
+    still = [name for name in names if all(quiet(cells[f'{name} {policy}']) for policy in ('none', 'tac', 'reverse'))]
     lines = ['', '## Gains and spread', '', 'Gain of the best order (`tac`) in step rate: over no order, over the '
              'reversed one. sd: standard deviation of the step, under no order and under `tac`.', '',
              '| set-up | over none: predicted | measured | over reverse: predicted | measured | sd of none | of tac |',
              '|---' * 7 + '|']
-    apart, wrong, large, falls = [], 0, 0, 0
+    apart, still_apart, wrong, large, falls = [], [], 0, 0, 0
     for name in names:
         shown = []
         for base in ('none', 'reverse'):
@@ -177,6 +203,7 @@ def gains(names, cells, rows):
                                    for key in ('simulated_s', 'measured_s'))
             shown += [percent(predicted), percent(measured)]
             apart.append(abs(predicted - measured))
+            still_apart += [apart[-1]] * (name in still)
             if abs(predicted) > 0.03:
                 large += 1
                 wrong += (predicted > 0) != (measured > 0)
@@ -185,7 +212,8 @@ def gains(names, cells, rows):
         lines.append(f'| {name} | {" | ".join(shown)} | {none:.1f} ms | {tac:.1f} ms |')
     lines += ['', f'- Sign: {large - wrong} of {large} gains that are predicted above 3 % have the predicted sign.',
               f'- Predicted and measured gains are {100 * statistics.mean(apart):.1f} points apart on average, '
-              f'{100 * max(apart):.1f} at most.',
+              f'{100 * max(apart):.1f} at most' + (f'; in the {len(still)} set-ups measured with at most {QUIET} other '
+              f'cores, {100 * statistics.mean(still_apart):.1f} on average.' if still else '.'),
               f'- The standard deviation of the step is less under `tac` in {falls} of {len(names)} set-ups.']
     return lines
 
@@ -228,6 +256,7 @@ def main():
         command.set_defaults(call=call)
         if call is measure:
             command.add_argument('--seconds', type=float)
+            command.add_argument('--redo', type=float, metavar='CORES')
         if call is table:
             command.add_argument('--write', action='store_true', help='README.md, costs.yaml and manifest.json')
             command.add_argument('--costs', type=lambda text: pathlib.Path(text).resolve(), help='cluster file')
