@@ -97,7 +97,8 @@ class Today(program.ProgramTest):
                          'policies=[tac]', '--set', 'runs.replications=1', '--set', 'runs.iterations=3')
         tac = next(r for r in json.loads(text)['results'] if r['policy'] == 'tac')
         self.assertAlmostEqual(tac['step_time_s']['mean'] / row['step_time_s'], 1, places=5)
-        self.assertAlmostEqual(tac['gap'], row['gap'], places=5)
+        self.assertGreaterEqual(tac['gap'], 0)
+        self.assertLessEqual(tac['gap'], row['gap'] + 1e-5)  # a better bound is no fault of the page
 
 
 if __name__ == '__main__':
