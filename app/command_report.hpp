@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `stretto report`: one HTML file of a result, an experiment or a sweep.
+// `stretto report`: one HTML file of a result, an experiment or a sweep. `stretto plot`: a figure of a result.
 #pragma once
 
 #include <string>
@@ -18,6 +18,12 @@ struct ReportOptions {
   std::vector<std::string> command;  // the command line as typed
 };
 
+struct PlotOptions {
+  std::string input;  // folder or result.json of `run --out`
+  std::string out = "gains.svg";
+};
+
 int report_command(const ReportOptions& options);
+int plot_command(const PlotOptions& options);
 
 }  // namespace stretto::app

@@ -46,6 +46,7 @@ struct Settings {
   SweepOptions sweep;
   ResultsOptions results;
   ReportOptions report;
+  PlotOptions plot;
   AttributeOptions attribute;
   VerifyOptions verify;
   ExportOptions export_;
@@ -168,6 +169,11 @@ constexpr const char* kReportFooter = R"(Examples:
   stretto report what_if.yaml --attribute tac --set cluster.workers.count=16
 INPUT is an experiment, which is run; or what `run --out` wrote, whose steps are simulated again for the timelines; or
 a results store. The file needs no network and nothing beside it. docs/report.md shows one.)";
+
+constexpr const char* kPlotFooter = R"(Examples:
+  stretto run what_if.yaml --out results/what_if
+  stretto plot results/what_if -o gains.svg
+Step times with lower bounds and gains over random with their intervals, for papers.)";
 
 constexpr const char* kListFooter = R"(Examples:
   stretto list policies
@@ -300,6 +306,14 @@ std::vector<Command> add_commands(CLI::App& root, Settings& s) {
       ->type_name("N")
       ->capture_default_str();
   report->add_flag("--quiet", s.report.quiet, "Show no progress");
+
+  CLI::App* plot =
+      command("plot", "Draw the gains of a result as SVG", kPlotFooter, "RESULT", s.plot.input,
+              "Directory that `stretto run --out` wrote, or its result.json", [&s] { return plot_command(s.plot); });
+  plot->add_option("-o,--out", s.plot.out, "SVG file to write")
+      ->type_name("FILE")
+      ->check(kNotEmpty)
+      ->capture_default_str();
 
   CLI::App* attribute =
       command("attribute", "Say which causes take how much of a step, and show its critical path", kAttributeFooter,

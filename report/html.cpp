@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/html.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
@@ -70,11 +72,11 @@ void path(Writer& w, const analysis::NamedPath& p) {
   array(w, "path_total_s", p.total_s, [](double part) { return part; });
 }
 
-void step(Writer& w, const StepView& view) {
+std::string step_json(const StepView& view) {
+  Writer w(0);
   w.begin_object();
   w.member("policy", view.policy).member("step_s", view.step_s);
   w.member("tick_s", static_cast<double>(tick_of(view)) * 1e-12);
-  w.member("workers", view.workers).member("workers_drawn", view.workers_drawn);
   array(w, "names", view.names, [](const std::string& name) { return name; });
   array(w, "processes", view.rows, [](const analysis::BarRow& row) { return row.process; });
   array(w, "tracks", view.rows, [](const analysis::BarRow& row) { return row.track; });
@@ -91,6 +93,7 @@ void step(Writer& w, const StepView& view) {
     w.end_array().end_object();
   }
   w.end_array().end_object();
+  return w.finish();
 }
 
 std::string steps_json(const Page& page) {
@@ -101,7 +104,12 @@ std::string steps_json(const Page& page) {
     w.value(analysis::path_words(static_cast<analysis::PathKind>(k)));
   w.end_array();
   w.key("steps").begin_array();
-  for (const StepView& view : page.steps) step(w, view);
+  for (const StepView& view : page.steps)
+    w.begin_object(kInline)
+        .member("policy", view.policy)
+        .member("workers", view.workers)
+        .member("workers_drawn", view.workers_drawn)
+        .end_object();
   w.end_array().end_object();
   return w.finish();
 }
@@ -162,6 +170,8 @@ std::string html(const Page& page) {
   if (page.result) {
     add(out, "result", json(*page.result));
     add(out, "steps", steps_json(page));
+    // Each apart, so that a page reads only the two that it shows.
+    for (std::size_t i = 0; i < page.steps.size(); ++i) add(out, fmt::format("step-{}", i), step_json(page.steps[i]));
   }
   if (page.attribution) add(out, "attribution", attribution_json(*page.attribution));
   if (!page.sweep.empty()) add(out, "sweep", page.sweep);

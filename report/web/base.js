@@ -67,7 +67,8 @@ function estimateText(time) {
 const roundTime = (seconds) => timeText(seconds).replace(/(\.\d*?)0+ /, '$1 ').replace('. ', ' ');
 
 /** Numbers stay with their units at the end of a line. */
-const kept = (text) => text.replace(/(\d) (?=(?:%|[KMGT]iB|B|ms|us|ns|s|[KMG]?bit\/s)(?![A-Za-z]))/g, '$1\u00a0');
+const kept = (text) => text.replace(/ \u00b1 /g, '\u00a0\u00b1\u00a0').replace(
+  /(\d) (?=(?:%|[KMGT]iB|B|ms|us|ns|s|[KMG]?bit\/s)(?![A-Za-z]))/g, '$1\u00a0');
 
 function gainText(mean, interval) {
   if (mean === null || mean === undefined) return '-';
@@ -123,7 +124,10 @@ function redrawAll() {
   for (const draw of redrawers) draw();
 }
 
-/** A table with its caption. Columns: {head, text: left aligned}; cells are text or nodes; the first is the row's head. */
+/**
+ * A table with its caption. Columns: {head, text: left aligned}; cells are text or nodes; the first is the
+ * row's head.
+ */
 function table(caption, columns, rows, best) {
   const headCell = (c) => el('th', {scope: 'col', class: c.text ? 'text' : null, title: c.title}, c.head);
   return el('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': caption},
@@ -132,6 +136,13 @@ function table(caption, columns, rows, best) {
         row.map((cell, k) => k === 0
           ? el('th', {scope: 'row', class: columns[k].text ? 'text' : null}, cell)
           : el('td', {class: columns[k].text ? 'text' : null}, cell)))))));
+}
+
+/** Details whose content is made when they are first opened. */
+function whenOpen(title, make) {
+  const node = el('details', {}, el('summary', {}, title));
+  node.addEventListener('toggle', () => fill(node, {}, [make()]), {once: true});
+  return node;
 }
 
 /** A section of the page with its entry in the contents. */
@@ -160,7 +171,8 @@ function select(label, options, chosen, onChange) {
 }
 
 function pairs(list) {
-  return el('dl', {class: 'pairs'}, list.filter(Boolean).map(([name, value]) => [el('dt', {}, name), el('dd', {}, value)]));
+  return el('dl', {class: 'pairs'}, list.filter(Boolean).map(([name, value]) => [el('dt', {}, name), el('dd', {},
+    value)]));
 }
 
 /** Says it to a screen reader. */

@@ -8,7 +8,8 @@ function originPart(origin, result) {
   }
   const word = (text) => /^[\w@%+=:,./-]+$/.test(text) ? text : "'" + text.replace(/'/g, "'\\''") + "'";
   section('origin', 'How it was made', pairs([
-    origin.version ? ['program', 'stretto ' + origin.version + (origin.commit ? ' (commit ' + origin.commit + ')' : '')] : null,
+    origin.version ? ['program', 'stretto ' + origin.version + (origin.commit ? ' (commit ' + origin.commit +
+      ')' : '')] : null,
     origin.command.length ? ['command', el('code', {}, origin.command.map(word).join(' '))] : null,
     result ? ['seed', result.seed] : null]),
   origin.inputs.length ? table('Files that were read', [{head: 'file', text: true}, {head: 'SHA-256', text: true}],

@@ -24,9 +24,8 @@ function barTable(step, bars, what) {
     {head: 'begins'}, {head: 'lasts'}, {head: 'waited before'}, {head: 'bytes'}], rows);
 }
 
-function timelinePart(steps, chosen, onChoice) {
+function timelinePart(names, stepAt, chosen, onChoice) {
   const part = section('timeline', 'Timelines of two policies');
-  const names = steps.map((s) => s.policy);
   const holder = el('div', {});
   const asTable = el('details', {}, el('summary', {}, 'As a table'), el('div', {}));
   const found = el('span', {class: 'quiet', role: 'status'});
@@ -82,7 +81,7 @@ function timelinePart(steps, chosen, onChoice) {
 
   function build() {
     for (const line of lines) line.close();
-    const pair = chosen.map((i) => steps[i]);
+    const pair = chosen.map(stepAt);
     const before = view;
     view = makeView(Math.min(...pair.map((s) => s.first)), Math.max(...pair.map((s) => s.last)));
     view.showPath = path.checked;
@@ -104,15 +103,15 @@ function timelinePart(steps, chosen, onChoice) {
     return box.node;
   };
   const button = (text, label, act) => el('button', {type: 'button', 'aria-label': label, onclick: act}, text);
-  part.append(el('div', {class: 'bar-row'}, pick(0, 'Above: '), steps.length > 1 ? pick(1, 'Below: ') : null,
+  part.append(el('div', {class: 'bar-row'}, pick(0, 'Above: '), names.length > 1 ? pick(1, 'Below: ') : null,
     button('+', 'Zoom in', () => view.zoom(0.6)), button('\u2212', 'Zoom out', () => view.zoom(1.6)),
     button('\u2190', 'Earlier', () => view.pan(-0.3)), button('\u2192', 'Later', () => view.pan(0.3)),
     button('Fit', 'Show the whole step', () => view.fit()),
     el('label', {}, 'Search: ', search), button('Next', 'Next bar found', () => next(1)), found,
     el('label', {}, 'Rows: ', rowFilter), el('label', {}, path, 'critical path')), holder,
   el('p', {class: 'quiet help'}, 'Drag to pan, Ctrl and wheel to zoom, double click on a bar to go there. With the ' +
-    'keyboard: + and \u2212, arrows, [ and ] from bar to bar, Home for all. A bar of a message is its time on the wire; ' +
-    'its waits show when it is pointed at. Click on a name of a process to fold it.'), asTable);
+    'keyboard: + and \u2212, arrows, [ and ] from bar to bar, Home for all. A bar of a message is its time on the ' +
+    'wire; its waits show when it is pointed at. Click on a name of a process to fold it.'), asTable);
   build();
   drawn(() => lines.forEach((line) => line.draw()));
   drawn(() => { if (holder.firstChild) holder.firstChild.replaceWith(legendOf(lines.map((l) => l.step))); });
@@ -133,33 +132,41 @@ function pathPart(holder, pair, kinds) {
   holder.replaceChildren(el('p', {class: 'quiet'}, 'The chain of ops and transfers of which each was started by the ' +
     'one before it, from the begin of the step to its end. Shorten nothing on it and the step stays as long.'), ...rows,
   table('Time on the critical path', [{head: 'kind', text: true}, ...pair.flatMap((s) => [{head: s.policy},
-    {head: 'share'}])], used.map((k) => [el('span', {}, el('span', {class: 'swatch', style: {background: shades(k)}}), ' ',
+    {head: 'share'}])], used.map((k) => [el('span', {}, el('span', {class: 'swatch', style: {background: shades(k)}}),
+      ' ',
     kinds[k]), ...pair.flatMap((s) => [timeText(s.pathTotal[k]), percent(s.pathTotal[k] / s.stepTime)])])),
-  ...pair.map((s) => el('details', {}, el('summary', {}, 'Links of the path of ' + s.policy + ' (' + s.path.length + ')'),
+  ...pair.map((s) => whenOpen('Links of the path of ' + s.policy + ' (' + s.path.length + ')', () => [
     table('Critical path of ' + s.policy, [{head: 'link', text: true}, {head: 'from'}, {head: 'to'}, {head: 'lasts'},
       {head: 'mostly', text: true}], s.path.slice(0, MOST_ROWS_OF_TABLE).map((link) => {
       const k = link.parts_s.indexOf(Math.max(...link.parts_s));
       return [link.name, timeText(link.from_s), timeText(link.to_s), timeText(link.to_s - link.from_s), kinds[k]];
     })), s.path.length > MOST_ROWS_OF_TABLE ? el('p', {class: 'quiet'}, 'and ' + (s.path.length - MOST_ROWS_OF_TABLE) +
-      ' more') : null)));
+      ' more') : null])));
 }
 
 const USE_COLOURS = {device: 0, worker_nic_up: 4, worker_nic_down: 2, server_nic_up: 5, server_nic_down: 1,
   server_threads: 3, worker_threads: 3, copy_engine: 6, fabric: 7, inside_host: 7};
 const USE_ROW = 24;
+const MOST_USE_HEIGHT = 560;
 
-/** Share of every resource in use over time, a row each. */
+/** Share of every resource in use over time, a row each; rows that are scrolled away are not drawn. */
 function makeUse(step, view, rows) {
-  const canvas = el('canvas', {role: 'img', tabindex: 0, 'aria-label': 'Use of resources over time under ' + step.policy +
+  const canvas = el('canvas', {role: 'img', tabindex: 0, 'aria-label': 'Use of resources over time under ' +
+    step.policy +
     '; the table has the means'});
-  const node = el('div', {class: 'view'}, el('div', {class: 'rows', style: {maxHeight: '560px'}}, canvas));
-  canvas.style.position = 'static';
+  const spacer = el('div', {}, canvas);
+  const holder = el('div', {class: 'rows', tabindex: -1}, spacer);
+  const node = el('div', {class: 'view'}, holder);
+  const whole = AXIS + rows.length * USE_ROW;
+  const height = Math.min(whole, MOST_USE_HEIGHT);
+  const means = [];
+  const mean = (r) => means[r] === undefined ? (means[r] = meanUse(step, rows[r])) : means[r];
   let width = 0;
-  const means = rows.map((use) => meanUse(step, use));
+  holder.style.maxHeight = MOST_USE_HEIGHT + 'px';
+  spacer.style.height = whole + 'px';
   function draw() {
     const c = colours();
     width = Math.max(320, node.clientWidth || 580);
-    const height = AXIS + rows.length * USE_ROW;
     const ratio = window.devicePixelRatio || 1;
     canvas.width = Math.round(width * ratio);
     canvas.height = Math.round(height * ratio);
@@ -170,13 +177,13 @@ function makeUse(step, view, rows) {
     g.fillStyle = c.ground;
     g.fillRect(0, 0, width, height);
     const right = width - 56;
-    const x = (t) => Math.min(right, Math.max(LABELS, LABELS + (t - view.from) / (view.to - view.from) * (right - LABELS)));
+    const x = (t) => Math.min(right, Math.max(LABELS, LABELS +
+      (t - view.from) / (view.to - view.from) * (right - LABELS)));
     g.font = '11.5px system-ui, sans-serif';
-    g.fillStyle = c.quiet;
-    for (const t of ticks(view.from, view.to, Math.max(2, (right - LABELS) / 130)))
-      if (x(t) < right - 40) g.fillText(roundTime(Math.abs(t) < 1e-15 ? 0 : t), x(t) + 3, 16);
-    rows.forEach((use, r) => {
-      const y = AXIS + r * USE_ROW;
+    const first = Math.floor(holder.scrollTop / USE_ROW);
+    for (let r = first; r < Math.min(rows.length, first + Math.ceil(height / USE_ROW) + 1); ++r) {
+      const use = rows[r];
+      const y = AXIS + r * USE_ROW - holder.scrollTop;
       g.fillStyle = c.text;
       g.fillText(use.name, 8, y + 16, LABELS - 14);
       g.fillStyle = c.grid;
@@ -189,19 +196,25 @@ function makeUse(step, view, rows) {
         if (to > from) g.fillRect(from, y + USE_ROW - 2 - high, to - from + 0.3, high);
       });
       g.fillStyle = c.quiet;
-      g.fillText(percent(means[r]), right + 6, y + 16, 48);
-    });
+      g.fillText(percent(mean(r)), right + 6, y + 16, 48);
+    }
+    g.fillStyle = c.panel;
+    g.fillRect(0, 0, width, AXIS);
+    g.fillStyle = c.quiet;
+    for (const t of ticks(view.from, view.to, Math.max(2, (right - LABELS) / 130)))
+      if (x(t) < right - 40) g.fillText(roundTime(Math.abs(t) < 1e-15 ? 0 : t), x(t) + 3, 16);
   }
+  holder.addEventListener('scroll', () => { hideTip(); requestAnimationFrame(draw); });
   canvas.addEventListener('pointermove', (event) => {
     const box = canvas.getBoundingClientRect();
-    const r = Math.floor((event.clientY - box.top - AXIS) / USE_ROW);
+    const r = Math.floor((event.clientY - box.top - AXIS + holder.scrollTop) / USE_ROW);
     const right = width - 56;
     const t = view.from + (event.clientX - box.left - LABELS) / (right - LABELS) * (view.to - view.from);
     const i = step.moments.findIndex((m, k) => m <= t && step.moments[k + 1] > t);
-    if (!rows[r] || i < 0) return hideTip();
+    if (!rows[r] || i < 0 || event.clientY - box.top < AXIS) return hideTip();
     showTip([el('strong', {}, rows[r].name), pairs([['from', timeText(step.moments[i])],
       ['to', timeText(step.moments[i + 1])], ['in use', percent((rows[r].permille[i] || 0) / 1000)],
-      ['mean of the step', percent(means[r])]])], event.clientX, event.clientY);
+      ['mean of the step', percent(mean(r))]])], event.clientX, event.clientY);
   });
   canvas.addEventListener('pointerleave', hideTip);
   return {node, draw};
@@ -225,13 +238,14 @@ function usePart(holder, pair, view) {
     parts.replaceChildren(...charts.map((chart, k) => el('div', {}, el('h3', {}, pair[k].policy), chart.node)));
     charts.forEach((chart) => chart.draw());
   };
-  const choose = select('Show: ', ['everything', ...kinds.map((k) => k.replace(/_/g, ' ').replace('nic', 'NIC'))], 0, (i) => {
+  const choose = select('Show: ', ['everything', ...kinds.map((k) => k.replace(/_/g, ' ').replace('nic', 'NIC'))], 0,
+    (i) => {
     kind = i === 0 ? null : kinds[i - 1];
     draw();
   });
   holder.replaceChildren(el('p', {class: 'quiet'}, 'Height: share of the device, NIC or thread pool in use, on the ' +
     'timelines\u2019 axis; on the right its mean over the step.'), el('div', {class: 'bar-row'}, choose.node), parts,
-  el('details', {}, el('summary', {}, 'As a table'), table('Mean use over the drawn step', [{head: 'resource', text: true},
+  whenOpen('As a table', () => table('Mean use over the drawn step', [{head: 'resource', text: true},
     ...pair.map((s) => ({head: s.policy}))], pair[0].use.map((use, i) => [use.name, ...pair.map((s) =>
     s.use[i] ? percent(meanUse(s, s.use[i])) : '-')]))));
   draw();
@@ -245,16 +259,18 @@ function stepsPart(data, points) {
     section('timeline', 'Timelines', el('p', {class: 'note'}, data && data.note ? data.note : 'There is no timeline.'));
     return;
   }
-  const steps = data.steps.map(decodeStep);
-  const at = (policy) => steps.findIndex((s) => s.policy === policy);
+  const names = data.steps.map((s) => s.policy);
+  const at = (policy) => names.indexOf(policy);
+  const known = [];
+  const stepAt = (i) => known[i] || (known[i] = decodeStep(dataOf('step-' + i)));
   const best = fastest(points[0].results);
   const first = Math.max(0, best ? at(best.policy) : 0);
-  const other = [at('random'), at('fifo'), 0, 1].find((i) => i >= 0 && i !== first && i < steps.length);
+  const other = [at('random'), at('fifo'), 0, 1].find((i) => i >= 0 && i !== first && i < names.length);
   const chosen = other === undefined ? [first] : [first, other];
   const holders = {path: el('div', {}), use: el('div', {})};
   let redrawUse = () => {};
   let redrawPath = () => {};
-  timelinePart(steps, chosen, (pair, view) => {
+  timelinePart(names, stepAt, chosen, (pair, view) => {
     redrawPath = () => pathPart(holders.path, pair, data.path_kinds);
     redrawPath();
     view.listeners = view.listeners.filter((f) => !f.ofUse);
@@ -263,8 +279,8 @@ function stepsPart(data, points) {
   });
   const notes = [data.note];
   if (points.length > 1) notes.push('Point: ' + points[0].title + '.');
-  const few = steps.find((s) => s.workersDrawn < s.workers);
-  if (few) notes.push('Drawn are ' + few.workersDrawn + ' of ' + few.workers +
+  const few = data.steps.find((s) => s.workers_drawn < s.workers);
+  if (few) notes.push('Drawn are ' + few.workers_drawn + ' of ' + few.workers +
     ' workers, those of the critical path first; --bars N draws more.');
   byId('timeline').append(el('p', {class: 'quiet'}, notes.join(' ')));
   section('path', 'Critical path', holders.path);
@@ -290,11 +306,14 @@ function attributionPart(data) {
       const where = Object.entries(r.vary).map(([k, v]) => k + ' = ' + v).join(', ');
       const title = r.policy + (where ? ', ' + where : '');
       if (r.deadlock) return el('p', {class: 'note'}, title + ': deadlock: ' + r.deadlock);
-      const rows = [...r.causes.map((x) => [words[x.cause] || x.cause, x]), ['left: compute and transfers alone', r.left]];
+      const rows = [...r.causes.map((x) => [words[x.cause] || x.cause, x]), ['left: compute and transfers alone',
+        r.left]];
       return el('div', {}, el('h3', {}, title), barList('Shares of the step by cause', rows.map(([name, x], i) =>
         ({name, value: x.share.mean, text: percent(x.share.mean), colour: i === r.causes.length ? c[7] : c[i]}))),
-      table('Costs of the causes for ' + title, [{head: 'cause', text: true}, {head: 'share of the step'}, {head: 'time'},
-        {head: 'saved if it alone goes'}], rows.map(([name, x]) => [name, cell(x.share, percent), cell(x.seconds, timeText),
+      table('Costs of the causes for ' + title, [{head: 'cause', text: true}, {head: 'share of the step'},
+        {head: 'time'},
+        {head: 'saved if it alone goes'}], rows.map(([name, x]) => [name, cell(x.share, percent), cell(x.seconds,
+          timeText),
         x.alone ? cell(x.alone, percent) : '-'])));
     }));
   });

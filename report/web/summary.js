@@ -25,7 +25,8 @@ const TIE = 1e-3;
 
 /** "19.7 % \u00b1 0.5 more steps than random". */
 function gainWords(baseline, mean, interval) {
-  return gainText(Math.abs(mean), interval).replace('+', '') + (mean < 0 ? ' fewer' : ' more') + ' steps than ' + baseline;
+  return gainText(Math.abs(mean), interval).replace('+', '') + (mean < 0 ? ' fewer' : ' more') + ' steps than ' +
+    baseline;
 }
 
 function answerText(results) {
@@ -69,8 +70,8 @@ function cards(results) {
     card('Step time of ' + best.policy, estimateText(best.step_time_s), rateText(best.samples_per_s) + ' samples/s' +
       (best.scaling_efficiency === null ? '' : ', scaling ' + percent(best.scaling_efficiency))),
     card('Against random', percent(best.gain_over_random, true), best.gain_over_random === null
-      ? best.gain_over_random_reason : spread(best.gain_over_random_ci95) + 'steps in the same time; random is what ' +
-        'TensorFlow does by itself', tone(best.gain_over_random)),
+      ? best.gain_over_random_reason : spread(best.gain_over_random_ci95) + 'more steps in the same time; random is ' +
+        'what TensorFlow does by itself', tone(best.gain_over_random)),
     card('Against fifo', percent(best.gain_over_fifo, true), best.gain_over_fifo === null ? best.gain_over_fifo_reason
       : spread(best.gain_over_fifo_ci95) + 'fifo: transfers in the order of first use', tone(best.gain_over_fifo)),
     card('Lower bound', timeText(best.lower_bound_s), best.lower_bound_s === null ? best.lower_bound_s_reason
@@ -152,7 +153,8 @@ function gainsChart(results) {
       }
       const ci = r[key + '_ci95'];
       const colour = r[key] < 0 ? c[1] : c[2];
-      svg.append(svgEl('path', {d: `M${x(ci.low)} ${y - 5}V${y + 5}M${x(ci.low)} ${y}H${x(ci.high)}M${x(ci.high)} ${y - 5}V${y + 5}`,
+      const end = (at) => `M${x(at)} ${y - 5}V${y + 5}`;
+      svg.append(svgEl('path', {d: end(ci.low) + `M${x(ci.low)} ${y}H${x(ci.high)}` + end(ci.high),
         stroke: colour, class: 'whisker'}));
       svg.append(svgEl('circle', {cx: x(r[key]), cy: y, r: 4.5, fill: colour},
         svgEl('title', {}, r.policy + ': ' + gainText(r[key], ci))));
@@ -179,7 +181,8 @@ function barList(caption, items) {
   const span = Math.max(1e-12, ...items.map((i) => i.value)) - low;
   return el('ul', {class: 'bars', 'aria-label': caption}, items.map((item) => el('li', {}, el('span', {}, item.name),
     el('span', {class: 'track'}, el('i', {style: {left: 100 * (Math.min(0, item.value) - low) / span + '%',
-      width: 100 * Math.abs(item.value) / span + '%', background: item.colour}})), el('span', {class: 'figure'}, item.text))));
+      width: 100 * Math.abs(item.value) / span + '%', background: item.colour}})), el('span', {class: 'figure'},
+        item.text))));
 }
 
 function whatHelps(best) {
@@ -222,7 +225,8 @@ const STAGES = [['sender_not_ready', 'not ready at the sender'], ['turn', 'waiti
   ['wire_own', 'moving its own bytes'], ['wire_shared', 'wire lost to others']];
 
 function waitsPart(results) {
-  const rows = results.filter((r) => r.step_time_s).flatMap((r) => [['pulls', r.pull_waits_s], ['pushes', r.push_waits_s]]
+  const rows = results.filter((r) => r.step_time_s).flatMap((r) => [['pulls', r.pull_waits_s], ['pushes',
+    r.push_waits_s]]
     .filter(([, w]) => w).map(([what, w]) => [r.policy + ', ' + what, ...STAGES.map(([key]) => timeText(w[key]))]));
   return table('Where the time of messages goes: mean per worker and step, summed over messages that overlap',
     [{head: 'policy', text: true}, ...STAGES.map(([, head]) => ({head}))], rows);
@@ -233,7 +237,8 @@ function stalenessPart(results) {
   if (!known.length) return null;
   return table('Age and loss of gradients', [{head: 'policy', text: true}, {head: 'mean staleness (updates)'},
     {head: 'most'}, {head: 'dropped gradients'}], known.map((r) => [r.policy,
-    r.staleness ? r.staleness.mean.toFixed(2) : '-', r.staleness ? r.staleness.max : '-', percent(r.dropped_gradients)]));
+    r.staleness ? r.staleness.mean.toFixed(2) : '-', r.staleness ? r.staleness.max : '-',
+      percent(r.dropped_gradients)]));
 }
 
 /** The sections of one point; called again for another. */

@@ -77,7 +77,8 @@ function sweepAnswer(sweep) {
   for (const baseline of ['random', 'fifo']) {
     const gains = column(best[0], 'gain_over_' + baseline).filter((g) => g !== null);
     if (!gains.length || best.some((p) => p.name === baseline)) continue;
-    text += 'Against ' + baseline + ' ' + best[0].name + ' gains ' + percent(medianOf(gains), true) + ' in the median (' +
+    text += 'Against ' + baseline + ' ' + best[0].name + ' gains ' + percent(medianOf(gains), true) +
+      ' in the median (' +
       percent(Math.min(...gains), true) + ' to ' + percent(Math.max(...gains), true) + '). ';
   }
   return text + done;
@@ -88,7 +89,8 @@ function policySummary(sweep) {
   const spread = (figure, list) => list.length ? [Math.min(...list), medianOf(list), Math.max(...list)]
     .map((v) => figureText(figure, v)) : ['-', '-', '-'];
   return table('Policies over all points', [{head: 'policy', text: true}, {head: 'points'}, {head: 'step: least'},
-    {head: 'median'}, {head: 'most'}, {head: 'over fifo: least'}, {head: 'median'}, {head: 'most'}], sweep.policies.map((p) => {
+    {head: 'median'}, {head: 'most'}, {head: 'over fifo: least'}, {head: 'median'}, {head: 'most'}],
+      sweep.policies.map((p) => {
     const times = p.figures[f('step_time_s')].filter((v) => v !== null);
     const gains = p.figures[f('gain_over_fifo')].filter((v) => v !== null);
     return [p.name, times.length, ...spread('step_time_s', times), ...spread('gain_over_fifo', gains)];
@@ -99,7 +101,8 @@ function policySummary(sweep) {
 function filtersOf(sweep, paths, changed) {
   const on = paths.map((p) => p.bins.map(() => true));
   const policies = sweep.policies.map(() => true);
-  const box = (title, labels, flags) => el('fieldset', {}, el('legend', {}, title), el('div', {}, labels.map((label, i) =>
+  const box = (title, labels, flags) => el('fieldset', {}, el('legend', {}, title), el('div', {}, labels.map((label,
+    i) =>
     el('label', {}, el('input', {type: 'checkbox', checked: true, onchange: (event) => {
       flags[i] = event.target.checked;
       changed();
@@ -149,9 +152,10 @@ function linePlot(path, lines, figure, logX) {
         figure.endsWith('time_s') || figure.endsWith('bound_s') ? roundTime(t) : figureText(figure, t)));
   let free = -1e9;
   path.bins.forEach((bin, b) => {
-    if (x(b) - free < 46) return;
-    free = x(b);
     const label = bin.label.length > 24 ? bin.label.slice(0, 23) + '\u2026' : bin.label;
+    const half = 4 * label.length;
+    if (x(b) - half < free) return;
+    free = x(b) + half;
     svg.append(svgEl('text', {x: x(b), y: bottom + 18, 'text-anchor': 'middle', class: 'quiet'}, label));
   });
   svg.append(svgEl('text', {x: (left + right) / 2, y: height - 6, 'text-anchor': 'middle'}, path.name),
@@ -161,13 +165,15 @@ function linePlot(path, lines, figure, logX) {
     const list = [...line.groups].sort((a, b) => places[a[0]] - places[b[0]]);
     const offset = (n - (lines.length - 1) / 2) * 4;
     const colour = c[n % c.length];
-    svg.append(svgEl('path', {d: list.map(([b, g], i) => (i ? 'L' : 'M') + (x(b) + offset) + ' ' + y(g.median)).join(''),
+    svg.append(svgEl('path', {d: list.map(([b, g], i) => (i ? 'L' : 'M') + (x(b) + offset) + ' ' +
+      y(g.median)).join(''),
       fill: 'none', stroke: colour, 'stroke-width': 2.2, 'stroke-dasharray': n >= c.length ? '6 4' : null}));
     for (const [b, g] of list) {
       if (g.most > g.least)
         svg.append(svgEl('line', {x1: x(b) + offset, x2: x(b) + offset, y1: y(g.least), y2: y(g.most), stroke: colour,
           'stroke-width': 1.5, opacity: 0.6}));
-      svg.append(svgEl('circle', {cx: x(b) + offset, cy: y(g.median), r: 4, fill: colour}, svgEl('title', {}, line.name +
+      svg.append(svgEl('circle', {cx: x(b) + offset, cy: y(g.median), r: 4, fill: colour}, svgEl('title', {},
+        line.name +
         ', ' + path.bins[b].label + ': ' + figureText(figure, g.median) + ' (' + g.n + ' points, ' +
         figureText(figure, g.least) + ' to ' + figureText(figure, g.most) + ')')));
     }
@@ -176,7 +182,8 @@ function linePlot(path, lines, figure, logX) {
     el('span', {class: 'swatch', style: {background: c[n % c.length]}}), l.name))), el('div', {class: 'scroll'}, svg));
 }
 
-// From dark blue over grey to yellow: in order of lightness for every kind of colour vision (cividis, Nunez et al. 2018).
+// From dark blue over grey to yellow: in order of lightness for every kind of colour vision (cividis, Nunez et al.
+// 2018).
 const SCALE = [[0, 34, 78], [48, 70, 107], [87, 93, 109], [112, 113, 115], [138, 134, 120], [165, 156, 116],
   [195, 179, 105], [225, 204, 85], [254, 232, 56]];
 
@@ -197,7 +204,8 @@ function heatMap(px, py, groups, figure) {
   const width = left + cell * px.bins.length + 10;
   const height = 26 + 34 * py.bins.length + 44;
   const svg = svgEl('svg', {viewBox: `0 0 ${width} ${height}`, width, id: 'heat', role: 'img', 'aria-label':
-    (FIGURE_WORDS[figure] || figure) + ' over ' + px.name + ' and ' + py.name + ': ' + figureText(figure, low) + ' to ' +
+    (FIGURE_WORDS[figure] || figure) + ' over ' + px.name + ' and ' + py.name + ': ' + figureText(figure, low) +
+      ' to ' +
     figureText(figure, high)});
   svg.append(svgEl('text', {x: 0, y: 14, class: 'quiet'}, py.name));
   py.bins.forEach((by, r) => {
@@ -206,7 +214,8 @@ function heatMap(px, py, groups, figure) {
       const g = groups.get(k * MOST_BINS * 2 + r);
       if (!g) return;
       const colour = scaleColour(high > low ? (g.median - low) / (high - low) : 0.5);
-      svg.append(svgEl('rect', {x: left + k * cell, y: 26 + r * 34, width: cell, height: 34, fill: colour.css, class: 'cell'},
+      svg.append(svgEl('rect', {x: left + k * cell, y: 26 + r * 34, width: cell, height: 34, fill: colour.css,
+        class: 'cell'},
         svgEl('title', {}, px.name + ' = ' + bx.label + ', ' + py.name + ' = ' + by.label + ': ' +
           figureText(figure, g.median) + ' (' + g.n + ' points)')));
       svg.append(svgEl('text', {x: left + (k + 0.5) * cell, y: 26 + r * 34 + 22, 'text-anchor': 'middle',
@@ -214,7 +223,8 @@ function heatMap(px, py, groups, figure) {
     });
   });
   px.bins.forEach((bx, k) => svg.append(svgEl('text', {x: left + (k + 0.5) * cell, y: 26 + py.bins.length * 34 + 18,
-    'text-anchor': 'middle', class: 'quiet'}, bx.label.length * 7 > cell ? bx.label.slice(0, Math.floor(cell / 7)) + '\u2026'
+    'text-anchor': 'middle', class: 'quiet'}, bx.label.length * 7 > cell ? bx.label.slice(0, Math.floor(cell / 7)) +
+      '\u2026'
     : bx.label, svgEl('title', {}, bx.label))));
   svg.append(svgEl('text', {x: left + cell * px.bins.length / 2, y: height - 6, 'text-anchor': 'middle'}, px.name));
   return el('div', {class: 'scroll'}, svg);
@@ -225,7 +235,8 @@ function pointTable(sweep, paths, points, policies, figure) {
   const shown = points.slice(0, MOST_POINTS_OF_TABLE);
   const used = sweep.policies.filter((_, k) => policies[k]);
   return table((FIGURE_WORDS[figure] || figure) + (points.length > shown.length ? ', the first ' + shown.length + ' of '
-    : ', all ') + points.length + ' points that pass the filters', [{head: 'point'}, ...paths.map((p) => ({head: p.name})),
+    : ', all ') + points.length + ' points that pass the filters', [{head: 'point'}, ...paths.map((p) =>
+      ({head: p.name})),
     ...used.map((p) => ({head: p.name}))], shown.map((i) => [sweep.index[i], ...paths.map((p) => p.texts[p.values[i]]),
     ...used.map((p) => figureText(figure, p.figures[f][i]))]));
 }
@@ -233,7 +244,8 @@ function pointTable(sweep, paths, points, policies, figure) {
 function sweepPart(sweep) {
   byId('subtitle').textContent = 'Sweep over ' + (sweep.paths.join(', ') || 'nothing');
   section('answer', 'Answer', el('p', {class: 'answer', id: 'answer-text'}, kept(sweepAnswer(sweep))),
-    policySummary(sweep), sweep.errors.length ? table('Points without a result', [{head: 'point'}, {head: 'why', text: true}],
+    policySummary(sweep), sweep.errors.length ? table('Points without a result', [{head: 'point'}, {head: 'why',
+      text: true}],
       sweep.errors) : null);
   const paths = pathsOf(sweep);
   const shown = Object.keys(FIGURE_WORDS);
@@ -242,7 +254,8 @@ function sweepPart(sweep) {
   const longest = wide.slice().sort((a, b) => paths[b].bins.length - paths[a].bins.length);
   const state = {figure: 'step_time_s', x: longest[0] || 0, hx: longest[0] || 0, hy: longest[1] || 0, policy: 0,
     log: longest.length > 0 && isWide(paths[longest[0]])};
-  if (sweep.policies.length > 1) state.policy = Math.max(0, sweep.policies.findIndex((p) => p.name !== 'random' && p.name !== 'fifo'));
+  if (sweep.policies.length > 1) state.policy = Math.max(0, sweep.policies.findIndex((p) => p.name !== 'random' &&
+    p.name !== 'fifo'));
   const lines = el('div', {});
   const heat = el('div', {});
   const points = el('div', {});
@@ -276,19 +289,24 @@ function sweepPart(sweep) {
     s.box.id = id;
     return s.node;
   };
-  section('explore', 'Explore', el('div', {class: 'bar-row'}, choose('Figure: ', 'figure', shown.map((n) => FIGURE_WORDS[n]),
+  section('explore', 'Explore', el('div', {class: 'bar-row'}, choose('Figure: ', 'figure', shown.map((n) =>
+    FIGURE_WORDS[n]),
     'figure', 0, shown), passing), filters.node);
   if (paths.length) {
-    section('line-plot', 'Over one field', el('div', {class: 'bar-row'}, choose('Across: ', 'axis', names, 'x', state.x),
+    section('line-plot', 'Over one field', el('div', {class: 'bar-row'}, choose('Across: ', 'axis', names, 'x',
+      state.x),
       el('label', {}, el('input', {type: 'checkbox', checked: state.log, onchange: (event) => {
         state.log = event.target.checked;
         draw();
-      }}), 'logarithmic')), el('p', {class: 'quiet'}, 'Dots: median over the points that differ in other fields; lines: ' +
+      }}), 'logarithmic')), el('p', {class: 'quiet'},
+        'Dots: median over the points that differ in other fields; lines: ' +
       'their least and most.'), lines);
   }
   if (wide.length > 1) {
-    section('heat-map', 'Over two fields', el('div', {class: 'bar-row'}, choose('Across: ', 'heat-x', names, 'hx', state.hx),
-      choose('Down: ', 'heat-y', names, 'hy', state.hy), choose('Policy: ', 'heat-policy', sweep.policies.map((p) => p.name),
+    section('heat-map', 'Over two fields', el('div', {class: 'bar-row'}, choose('Across: ', 'heat-x', names, 'hx',
+      state.hx),
+      choose('Down: ', 'heat-y', names, 'hy', state.hy), choose('Policy: ', 'heat-policy', sweep.policies.map((p) =>
+        p.name),
         'policy', state.policy)), heat);
   }
   section('points', 'Points', points);

@@ -90,7 +90,8 @@ function makeTimeline(step, view, label) {
           g.font = '11px system-ui, sans-serif';
           const text = step.names[step.name[i]];
           const fits = Math.floor((right - left - 8) / 6.2);
-          g.fillText(text.length > fits ? text.slice(0, Math.max(1, fits - 1)) + '\u2026' : text, left + 4, top + height - 4,
+          g.fillText(text.length > fits ? text.slice(0, Math.max(1, fits - 1)) + '\u2026' : text, left + 4, top +
+            height - 4,
             right - left - 6);
         }
         painted = Math.max(painted, Math.ceil(right));

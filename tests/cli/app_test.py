@@ -64,7 +64,7 @@ class App(unittest.TestCase):
     def test_version_and_help(self):
         self.assertRegex(self.good('--version'), r'^stretto \d+\.\d+\.\d+ \(commit \S+\)\n$')
         commands = re.findall(r'^  (\w+)  ', self.good('--help').split('Subcommands:')[1], re.MULTILINE)
-        self.assertEqual(commands, ['run', 'import', 'init', 'show', 'search', 'sweep', 'results', 'report',
+        self.assertEqual(commands, ['run', 'import', 'init', 'show', 'search', 'sweep', 'results', 'report', 'plot',
                                     'attribute', 'verify', 'export', 'explain', 'validate', 'calibrate', 'stragglers',
                                     'list', 'reproduce'])
         for command in commands:

@@ -8,7 +8,7 @@ import support
 
 MAX_LINES = 600
 MAX_COLUMNS = 120
-CODE = ('.cpp', '.hpp', '.py', '.sh')
+CODE = ('.cpp', '.hpp', '.js', '.py', '.sh')
 UNFINISHED = re.compile(r'\b(?:TO' r'DO|FIX' r'ME|XX' r'X)\b')
 MACHINE_PATH = re.compile(r'(?<![\w.:/~$}-])/(?:home|root|work|Users|scratch)/\w')
 # Inputs and outputs of tests are what they are.

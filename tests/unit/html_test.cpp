@@ -9,6 +9,7 @@
 #include "io/json/reader.hpp"
 #include "report/json.hpp"
 #include "report/read_result.hpp"
+#include "report/svg.hpp"
 #include "sim/base/diagnostic.hpp"
 #include "tests/unit/report_sample.hpp"
 
@@ -70,9 +71,9 @@ TEST(Html, HostileNamesMakeNoElements) {
   const std::string page = html(hostile_page(10));
   EXPECT_EQ(count(page, "alert(1)"), count(page, "\\u003cscript\\u003ealert(1)\\u003c/script\\u003e\\u003c!--"));
   EXPECT_GE(count(page, "alert(1)"), 8U);
-  // The page's own script, and one element for each of origin, result and steps.
-  EXPECT_EQ(count(page, "<script"), 4U);
-  EXPECT_EQ(count(page, "</script"), 4U);
+  // The page's own script, and one element for each of origin, result, steps and the step.
+  EXPECT_EQ(count(page, "<script"), 5U);
+  EXPECT_EQ(count(page, "</script"), 5U);
   EXPECT_EQ(count(page, "<!--"), 0U);
 }
 
@@ -92,6 +93,22 @@ TEST(Html, Size) {
   EXPECT_LT(html({}).size(), 200'000U);
   const std::size_t one = html(hostile_page(1)).size();
   EXPECT_LT((html(hostile_page(10'001)).size() - one) / 10'000, 80U);
+}
+
+TEST(Svg, ShowsEveryPolicyOnce) {
+  analysis::RunResult run = sample_result();
+  run.results[2].policy = std::string(kHostile);
+  const std::string svg = gains_svg(run);
+  EXPECT_TRUE(svg.starts_with("<svg xmlns="));
+  EXPECT_TRUE(svg.ends_with("</svg>\n"));
+  EXPECT_EQ(count(svg, ">random</text>"), 1U);
+  EXPECT_EQ(count(svg, ">fifo</text>"), 1U);
+  EXPECT_EQ(count(svg, ">deadlock</text>"), 1U);
+  EXPECT_EQ(count(svg, "<circle"), 1U);  // the gain of fifo
+  EXPECT_EQ(count(svg, "<script"), 0U);
+  EXPECT_EQ(count(svg, "<!--"), 0U);
+  EXPECT_EQ(count(svg, "nan"), 0U);
+  EXPECT_EQ(xml_text("a<b>&\"c\"\n"), "a&lt;b&gt;&amp;&quot;c&quot;\\n");
 }
 
 TEST(ReadResult, WritesTheSameBytes) {
