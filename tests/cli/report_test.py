@@ -3,6 +3,7 @@
 """`stretto report` from outside: what it reads, what it says where it cannot, what lies in its file."""
 import json
 import re
+import xml.etree.ElementTree as ElementTree
 
 import program
 from program import QUICKSTART
@@ -91,6 +92,19 @@ class Report(program.ProgramTest):
         self.good('report', QUICKSTART, *SMALL, '-o', 'few.html', '--bars', '100')
         for step in self.data('few.html')['steps']['steps']:
             self.assertLess(step['workers_drawn'], step['workers'])
+
+    def test_plot(self):
+        self.good('run', QUICKSTART, *SMALL, '--out', 'r')
+        self.good('plot', 'r', '-o', 'gains.svg')
+        svg = ElementTree.parse(self.folder / 'gains.svg').getroot()
+        texts = [node.text for node in svg.iter('{http://www.w3.org/2000/svg}text')]
+        for r in json.loads((self.folder / 'r/result.json').read_text())['results']:
+            self.assertIn(r['policy'], texts)
+        self.assertIn('cluster.servers.count = 2', texts)
+        self.good('plot', 'r/result.json', '-o', 'again.svg')
+        self.assertEqual((self.folder / 'gains.svg').read_bytes(), (self.folder / 'again.svg').read_bytes())
+        self.assertIn("is 'stretto-manifest'", self.refused('plot', 'r/manifest.json'))
+        self.assertIn('RESULT is missing', self.refused('plot'))
 
     def test_refusals(self):
         self.assertIn('INPUT is missing', self.refused('report'))
