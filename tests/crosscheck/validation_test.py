@@ -5,6 +5,7 @@ The mean error may not be worse than the committed one by more than half a point
 cells are predicted again, with what was fitted as the table says it.
 """
 import glob
+import json
 import os
 import pathlib
 import re
@@ -103,6 +104,42 @@ class Validation(unittest.TestCase):
     def test_devices(self):
         self.data('tf_benchmarks', 'tf_models', 'pipedream', 'gavel')
         self.hold('devices', '.', 5, 15)
+
+    def test_scoreboard(self):
+        """Fits and predictions of a sample of rows are those of the committed scoreboard, which meets its bars."""
+        path = SOURCE / 'results/validation/scoreboard.json'
+        board = json.loads(path.read_text(encoding='utf-8'))
+        sys.path.insert(0, str(SOURCE / 'tools/validation'))
+        import scoreboard  # pylint: disable=import-outside-toplevel
+        self.assertEqual(sorted(board), sorted(source.name for source in scoreboard.SOURCES))
+        readme = (SOURCE / 'results/validation/README.md').read_text(encoding='utf-8')
+        self.assertIn(scoreboard.render(board), readme, 'stale: run tools/validation/scoreboard.py')
+        self.assertEqual((SOURCE / 'results/validation/scoreboard.svg').read_text(encoding='utf-8'),
+                         scoreboard.score_plot.svg(board), 'stale: run tools/validation/scoreboard.py')
+        for name, median, mean in (('cmdare', 5, 6), ('pollux_steps', 5, 6), ('pollux_exposed', 5, 8)):
+            found = board[name]['errors']['predicted']
+            self.assertLessEqual(100 * found['median'], median, name)
+            self.assertLessEqual(100 * found['mean'], mean, name)
+        every = sorted(e for name, found in board.items() if name not in scoreboard.NOT_IN_ALL
+                       for e in found['predicted'])
+        self.assertLessEqual(every[len(every) // 2], 0.05)
+
+        data = self.data('cmdare', 'cscs_tf', 'tf_benchmarks', 'tf_models', 'pollux', 'gavel', 'bcaffe_mgwfbp',
+                         'nvidia_dle', 'vtrain')[0].parent
+        now = json.loads(self.tool('scoreboard', '--sample', data))
+        for name, found in now.items():
+            errors = board[name]['errors']
+            self.assertEqual(found.get('errors', errors), errors, f'{name}: stale')
+            self.assertGreaterEqual(found['rows'], sum(part['n'] for part in errors.values()), name)
+            for (row, predicted), (again, value) in zip(board[name]['sample'], found['sample'], strict=True):
+                self.assertEqual(row, again)
+                self.assertAlmostEqual(value / predicted, 1, delta=0.002, msg=f'{name}, row {row}: stale')
+            fitted = found.get('parameters', board[name]['parameters'])
+            self.assertEqual(fitted.keys(), board[name]['parameters'].keys(), name)
+            for key, value in fitted.items():
+                before = board[name]['parameters'][key]
+                for a, b in zip(value, before, strict=True) if isinstance(value, list) else [(value, before)]:
+                    self.assertAlmostEqual(a, b, delta=0.01 * abs(b), msg=f'{name}, {key}: stale')
 
 
 if __name__ == '__main__':
