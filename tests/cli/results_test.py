@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The committed pages of results/paper: made from the data beside them, whole, of the shipped
+"""The committed pages of results/paper and results/studies: made from the data beside them, whole, of the shipped
 configurations, and what stretto says today."""
 import hashlib
 import json
@@ -19,6 +19,7 @@ sys.path.insert(0, str(SOURCE / 'tools'))
 import paper_page  # noqa: E402
 
 PAPER = SOURCE / 'results/paper'
+STUDIES = SOURCE / 'results/studies'
 
 
 def paper():
@@ -39,12 +40,15 @@ class Pages(unittest.TestCase):
     def test_paper_is_made_from_its_data(self):
         self.rendered('paper.py', 'paper.json', PAPER)
 
+    def test_studies_are_made_from_their_data(self):
+        self.rendered('studies.py', 'studies.json', STUDIES)
+
     def test_paper_was_made_from_the_shipped_files(self):
         for name, digest in json.loads((PAPER / 'manifest.json').read_text())['inputs'].items():
             self.assertEqual(hashlib.sha256((SOURCE / name).read_bytes()).hexdigest(), digest, name)
 
     def test_no_cell_is_empty(self):
-        for page in (PAPER / 'README.md', PAPER / 'tables.md'):
+        for page in (PAPER / 'README.md', PAPER / 'tables.md', STUDIES / 'README.md'):
             for number, line in enumerate(page.read_text().splitlines(), 1):
                 self.assertNotRegex(line, r'\bnan\b|\bNone\b', f'{page}:{number}')
                 if line.startswith('| ') and page.name == 'tables.md':
