@@ -34,6 +34,7 @@ constexpr double kFarWorse = 1.3;
 // Steady steps are fewer where one evaluation would simulate more activities than this.
 constexpr std::uint64_t kManyActivities = 150'000;
 constexpr std::uint64_t kPlacementTries = 2'000;
+constexpr std::int64_t kDeepCredit = 4;  // messages to each server
 // A layout with more slices takes too long for what it can gain.
 constexpr std::size_t kMaxTransfers = 200'000;
 
@@ -100,7 +101,7 @@ class Search {
     return budget && go_on(stage);
   }
 
-  // One message in flight, or what keeps all servers busy; with latency, what is under way meanwhile besides.
+  // One message in flight, or what keeps all servers busy, or some to each; with latency, what is under way besides.
   std::vector<Bytes> credits(const Setup& setup) const {
     if (all_reduce()) {
       std::vector<Bytes> list = spec_.search.credit.list;
@@ -112,6 +113,8 @@ class Search {
     const auto servers = static_cast<std::int64_t>(setup.cluster.servers.size());
     std::vector<Bytes> list{Bytes(1)};
     if (servers > 1) list.push_back(largest * servers);
+    // Workers that move in step use one server after the other unless several messages to each are under way.
+    if (servers > 1 && setup.cluster.workers.size() > 1) list.push_back(largest * servers * kDeepCredit);
     if (setup.cluster.network.latency > Duration()) {
       const double rate = cluster::pull_rate(setup.cluster, 0, 0).bytes_per_ps();
       const double flight = 2 * rate * static_cast<double>(setup.cluster.network.latency.ps());

@@ -133,9 +133,9 @@ def summary(cells):
     return rows
 
 
-def table(cells, budget, several):
+def table(cells, missing, arguments):
     out = ['# How far from the best possible', '',
-           f'Made by `tools/search_table.py --budget {budget} --several {several} GRAPH... -o '
+           f'Made by `tools/search_table.py --budget {arguments.budget} --several {arguments.several} GRAPH... -o '
            'results/search/README.md`: `stretto search` without latency or service costs; ratio = time of all pulls of '
            'one worker over time of the forward pass. '
            'Gap = step over lower bound - 1; "optimal": no order is better, so that nothing is left to gain with that '
@@ -143,7 +143,8 @@ def table(cells, budget, several):
            'wfbp (Poseidon), p3, bytescheduler and byteps are published, fifo is a baseline. The last three cut '
            'tensors, so that they stand in the sliced rows only, where slices are a thousandth of all bytes with one '
            'worker and a three-hundredth with several, or what a policy says if that is better. Seconds are those of '
-           'the search and of all policies, on a machine that did other work too.', '', *summary(cells), '']
+           'the search and of all policies, on a machine that did other work too.', '',
+           *([f'{missing} of {len(cells) + missing} cells were not run.', ''] if missing else []), *summary(cells), '']
     for title, *_ in KINDS:
         mine = [c for c in cells if c['kind'] == title]
         if not mine:
@@ -162,6 +163,7 @@ def main():
     parser.add_argument('--jobs', type=int, default=1, help='cells at a time')
     parser.add_argument('--state', type=pathlib.Path, help='keep finished cells there, and go on from them')
     parser.add_argument('--minutes', type=float, default=float('inf'), help='begin no cell after that time')
+    parser.add_argument('--partial', action='store_true', help='write the table although cells are missing')
     parser.add_argument('-o', '--output', type=pathlib.Path, help='write the table there too')
     parser.add_argument('graphs', nargs='+', type=pathlib.Path)
     arguments = parser.parse_args()
@@ -196,10 +198,10 @@ def main():
         with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
             list(pool.map(work, wanted))
     missing = sum((model[0], kind[0], ratio) not in done for model, kind, ratio in wanted)
-    if missing:
+    if missing and not arguments.partial:
         sys.exit(f'{missing} of {len(wanted)} cells are left; run again with the same --state')
-    text = table([done[model[0], kind[0], ratio] for model, kind, ratio in wanted], arguments.budget,
-                 arguments.several)
+    cells = [done[key] for model, kind, ratio in wanted if (key := (model[0], kind[0], ratio)) in done]
+    text = table(cells, missing, arguments)
     if arguments.output:
         arguments.output.parent.mkdir(parents=True, exist_ok=True)
         arguments.output.write_text(text, encoding='utf-8')
