@@ -12,6 +12,7 @@
 #include "config/units_text.hpp"
 #include "experiment/bounds.hpp"
 #include "experiment/comparison.hpp"
+#include "experiment/input_files.hpp"
 #include "experiment/placement_loads.hpp"
 #include "experiment/what_if.hpp"
 #include "sim/base/parallel.hpp"
@@ -123,18 +124,7 @@ class Runner {
     out_.result.name = first.name;
     out_.result.seed = first.runs.seed;
     for (const Point& point : experiment_.points) run_point(point);
-    out_.input_files = experiment_.files;
-    for (const std::string& file : workloads_.files()) out_.input_files.push_back(file);
-    for (const Point& point : experiment_.points)
-      for (const PolicySpec& policy : point.spec.policies)
-        for (const PolicyOption& option : policy.options)
-          if (option.key == "file" &&
-              std::find(out_.input_files.begin(), out_.input_files.end(), option.text) == out_.input_files.end())
-            out_.input_files.push_back(option.text);
-    for (const Point& point : experiment_.points)
-      if (const std::string& file = point.spec.noise.factors_file;
-          !file.empty() && std::find(out_.input_files.begin(), out_.input_files.end(), file) == out_.input_files.end())
-        out_.input_files.push_back(file);
+    out_.input_files = input_files(experiment_);
     return std::move(out_);
   }
 

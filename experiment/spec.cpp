@@ -333,6 +333,7 @@ std::vector<Point> read_points(Reader& reader, config::Loader& loader, const Nod
   std::vector<Point> points;
   std::set<std::string> seen;
   std::vector<std::size_t> at(axes.size(), 0);
+  const Node base = axes.empty() ? Node() : without_axes(root);
   while (reader.diagnostics().size() < config::kMaxFindings) {
     Point point;
     std::vector<config::Override> overrides;
@@ -347,7 +348,7 @@ std::vector<Point> read_points(Reader& reader, config::Loader& loader, const Nod
     overrides.insert(overrides.end(), stronger.begin(), stronger.end());
     try {
       Reader one;
-      point.spec = read_spec(one, axes.empty() ? root : loader.resolve(root, overrides), options);
+      point.spec = read_spec(one, axes.empty() ? root : loader.resolve(base, overrides), options);
       collect(reader, one.diagnostics(), seen);
     } catch (const UserError& e) {
       collect(reader, e.diagnostics(), seen);

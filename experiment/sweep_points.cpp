@@ -7,6 +7,8 @@
 #include <limits>
 #include <set>
 
+#include "experiment/input_files.hpp"
+
 namespace stretto::experiment {
 
 namespace {
@@ -40,13 +42,19 @@ config::Override scalar_override(const std::string& path, std::string text, cons
 }
 
 void add_inputs(const Spec& spec, std::set<std::string>& inputs) {
-  if (!spec.workload.file.empty()) inputs.insert(spec.workload.file);
-  for (const PolicySpec& policy : spec.policies)
-    for (const PolicyOption& option : policy.options)
-      if (option.key == "file") inputs.insert(option.text);
+  for (std::string& file : input_files(spec)) inputs.insert(std::move(file));
 }
 
 }  // namespace
+
+Node without_axes(Node root) {
+  for (config::Entry& entry : root.entries)
+    if (entry.key == "vary" || entry.key == "sweep") {
+      entry.value = Node();
+      entry.value.place = entry.place;
+    }
+  return root;
+}
 
 std::vector<std::string> SweepPoints::paths() const {
   std::vector<std::string> paths;
@@ -125,6 +133,7 @@ class SweepReader {
     overrule_all(sets);
     count();
     fail();
+    s_.root_ = without_axes(std::move(s_.root_));
     find_first();
     describe();
     return std::move(s_);
@@ -326,7 +335,8 @@ class SweepReader {
       });
     };
     for (const LocatedAxis& axis : s_.axes_)
-      if (axis.axis.path.starts_with("workload") || axis.axis.path.starts_with("policies"))
+      if (axis.axis.path.starts_with("workload") || axis.axis.path.starts_with("policies") ||
+          axis.axis.path == "noise" || axis.axis.path == "noise.factors")
         for (const std::vector<config::Override>& set : axis.overrides)
           for (const config::Override& o : set) look(o);
     for (const auto& field : s_.fields_)

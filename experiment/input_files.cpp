@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiment/input_files.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace stretto::experiment {
+
+namespace {
+
+void add(std::vector<std::string>& files, const std::string& file) {
+  if (!file.empty() && std::find(files.begin(), files.end(), file) == files.end()) files.push_back(file);
+}
+
+void add_policy_files(std::vector<std::string>& files, const Spec& spec) {
+  for (const PolicySpec& policy : spec.policies)
+    for (const PolicyOption& option : policy.options)
+      if (option.key == "file") add(files, option.text);
+}
+
+}  // namespace
+
+std::vector<std::string> input_files(const Spec& spec) {
+  std::vector<std::string> files;
+  add(files, spec.workload.file);
+  add_policy_files(files, spec);
+  add(files, spec.noise.factors_file);
+  return files;
+}
+
+std::vector<std::string> input_files(const Experiment& experiment) {
+  std::vector<std::string> files = experiment.files;
+  std::set<std::string> workloads;
+  for (const Point& point : experiment.points) workloads.insert(point.spec.workload.file);
+  for (const std::string& file : workloads) add(files, file);
+  for (const Point& point : experiment.points) add_policy_files(files, point.spec);
+  for (const Point& point : experiment.points) add(files, point.spec.noise.factors_file);
+  return files;
+}
+
+}  // namespace stretto::experiment
