@@ -4,6 +4,7 @@
 #include "app/commands.hpp"
 #include "app/import_text.hpp"
 #include "app/output.hpp"
+#include "app/targets.hpp"
 #include "app/workload_text.hpp"
 #include "io/file/file.hpp"
 #include "io/import/import.hpp"
@@ -13,6 +14,7 @@
 namespace stretto::app {
 
 int import_command(const ImportOptions& options) {
+  if (!options.out.empty()) keep_inputs("--out", options.out, {options.file, options.graph});
   io::ImportOptions import;
   import.format = options.format;
   import.name = options.name;

@@ -12,6 +12,7 @@
 #include "app/import_text.hpp"
 #include "app/output.hpp"
 #include "app/shipped.hpp"
+#include "app/targets.hpp"
 #include "config/load.hpp"
 #include "config/node.hpp"
 #include "config/units_text.hpp"
@@ -226,6 +227,7 @@ int init_command(const InitOptions& options) {
   if (options.import.empty()) {
     const Subject subject = named_subject(options.workload, directory);
     if (!options.force) refuse_to_overwrite(files);
+    keep_inputs("--out", options.out, {options.workload});
     file::write_atomic(options.out, experiment_text(subject, options.out, cores));
   } else {
     io::ImportOptions import;
@@ -238,6 +240,9 @@ int init_command(const InitOptions& options) {
     const std::string leaf = file_part(result.graph.name).substr(0, kLongestFileName) + ".workload.json";
     files.insert(files.begin(), (directory / leaf).string());
     if (!options.force) refuse_to_overwrite(files);
+    for (const std::string& file : files) keep_inputs("--out", file, {options.import, options.graph});
+    if (same_file(files.front(), options.out))
+      throw UserError(fmt::format("--out: the workload is written to '{}'", files.front()), "name another file");
     file::write_atomic(files.front(), io::write_workload(result.graph));
     const Subject subject{std::move(result.graph), "file: " + config::quote_if_needed(leaf), result.device,
                           result.report.guessed};

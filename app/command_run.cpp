@@ -11,6 +11,8 @@
 #include "app/join.hpp"
 #include "app/output.hpp"
 #include "app/shipped.hpp"
+#include "app/targets.hpp"
+#include "experiment/input_files.hpp"
 #include "experiment/manifest.hpp"
 #include "experiment/runner.hpp"
 #include "io/export/csv.hpp"
@@ -113,13 +115,11 @@ std::vector<std::string> left_over(const std::string& folder, const std::vector<
 // Names of the files that it wrote.
 std::vector<std::string> write_files(const RunOptions& options, const experiment::Experiment& experiment,
                                      const experiment::RunOutput& output, const std::string& json) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  fs::create_directories(options.out, error);
-  if (error) throw UserError(fmt::format("cannot make the directory '{}': {}", options.out, error.message()));
   std::vector<std::string> written;
   const auto write = [&](const std::string& name, const std::string& text) {
-    file::write_atomic((fs::path(options.out) / name).string(), text);
+    const std::string path = (std::filesystem::path(options.out) / name).string();
+    keep_inputs("--out", path, output.input_files);
+    file::write_atomic(path, text);
     written.push_back(name);
   };
   FileNames names;
@@ -161,6 +161,14 @@ std::vector<std::string> write_files(const RunOptions& options, const experiment
   return written;
 }
 
+// What is read once only cannot be hashed for the manifest, nor be read again by whoever reproduces the run.
+void refuse_pipes(const std::vector<std::string>& inputs) {
+  std::error_code error;
+  for (const std::string& file : inputs)
+    if (std::filesystem::is_fifo(file, error))
+      throw UserError(fmt::format("--out: the manifest cannot name '{}', which is a pipe", file), "save it as a file");
+}
+
 }  // namespace
 
 int run_command(const RunOptions& options) {
@@ -173,6 +181,10 @@ int run_command(const RunOptions& options) {
   spec_options.shipped = shipped_configs();
   const experiment::Experiment experiment = experiment::load_experiment(options.file, overrides, spec_options);
   print_error(render(experiment.warnings));
+  if (!options.out.empty()) {
+    refuse_pipes(experiment::input_files(experiment));
+    make_folder(options.out);
+  }
   experiment::RunOptions run_options;
   run_options.details = !options.out.empty();
   experiment::RunOutput output;

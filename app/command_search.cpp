@@ -10,6 +10,8 @@
 #include "app/commands.hpp"
 #include "app/output.hpp"
 #include "app/shipped.hpp"
+#include "app/targets.hpp"
+#include "experiment/input_files.hpp"
 #include "experiment/search_checkpoint.hpp"
 #include "experiment/search_run.hpp"
 #include "io/export/schedule.hpp"
@@ -78,6 +80,21 @@ std::string text_of(const experiment::SearchResult& r) {
   return out;
 }
 
+// What is to be written can be, and destroys nothing that is read.
+void check_targets(const SearchOptions& options, const experiment::Experiment& experiment) {
+  std::vector<std::string> inputs = experiment::input_files(experiment);
+  if (!options.checkpoint.empty()) {
+    keep_inputs("--checkpoint", options.checkpoint, inputs);
+    check_target("--checkpoint", options.checkpoint);
+  }
+  if (options.out.empty()) return;
+  if (!options.resume.empty()) inputs.push_back(options.resume);
+  keep_inputs("--out", options.out, inputs);
+  check_target("--out", options.out);
+  if (!options.checkpoint.empty() && same_file(options.out, options.checkpoint))
+    throw UserError(fmt::format("--out and --checkpoint both name '{}'", options.out), "name two files");
+}
+
 }  // namespace
 
 int search_command(const SearchOptions& options) {
@@ -93,6 +110,7 @@ int search_command(const SearchOptions& options) {
   spec_options.shipped = shipped_configs();
   const experiment::Experiment experiment = experiment::load_experiment(options.file, overrides, spec_options);
   print_error(render(experiment.warnings));
+  check_targets(options, experiment);
   run.seed = experiment.points.front().spec.runs.seed;
   run.threads = available_threads();
   const auto start = std::chrono::steady_clock::now();

@@ -10,7 +10,9 @@
 #include "app/commands.hpp"
 #include "app/output.hpp"
 #include "app/shipped.hpp"
+#include "app/targets.hpp"
 #include "experiment/comparison.hpp"
+#include "experiment/input_files.hpp"
 #include "experiment/setup.hpp"
 #include "experiment/simulate.hpp"
 #include "io/file/file.hpp"
@@ -170,6 +172,12 @@ int validate_command(const ValidateOptions& options) {
     throw UserError(
         fmt::format("{} varies over {} points; a validation has one", options.file, experiment.points.size()),
         "take `vary` out, or set its fields with --set");
+  if (!options.bundle.empty()) {
+    keep_inputs("--bundle", options.bundle, experiment::input_files(experiment));
+    check_target("--bundle", options.bundle);
+  } else if (!options.out.empty()) {
+    make_folder(options.out);
+  }
   const experiment::Spec& spec = experiment.points.front().spec;
   const Prediction p = predict(spec, number("--window", options.window, 1), options.quiet);
   const std::string bundle = validation::write_bundle(p.setup, spec.name, p.plans, bundle_options);
@@ -179,13 +187,7 @@ int validate_command(const ValidateOptions& options) {
   }
   std::optional<TemporaryFolder> temporary;
   fs::path folder = options.out;
-  if (options.out.empty()) {
-    folder = temporary.emplace().path();
-  } else {
-    std::error_code error;
-    fs::create_directories(folder, error);
-    if (error) throw UserError(fmt::format("cannot make the directory '{}': {}", options.out, error.message()));
-  }
+  if (options.out.empty()) folder = temporary.emplace().path();
   std::string measured = options.measured;
   if (measured.empty()) {
     measured = (folder / "measurement.json").string();

@@ -24,7 +24,7 @@ namespace stretto::app {
 
 namespace {
 
-const CLI::Validator kNotEmpty([](const std::string& text) { return text.empty() ? "the name is empty" : ""; }, "");
+const CLI::Validator kNotEmpty([](const std::string& text) { return text.empty() ? "the value is empty" : ""; }, "");
 
 constexpr int kUsage = 2;
 constexpr int kBug = 3;
@@ -213,9 +213,7 @@ std::vector<Command> add_commands(CLI::App& root, Settings& s) {
   add_set(run, s.run.set);
   run->add_option("--seed", s.run.seed, "Seed of everything random, in place of runs.seed")->type_name("N");
   run->add_option("--format", s.run.format, "What to print: text or json")->type_name("FORMAT")->capture_default_str();
-  run->add_option("--out", s.run.out, "Also write result, manifest and traces here")
-      ->type_name("DIR")
-      ->check(kNotEmpty);
+  run->add_option("--out", s.run.out, "Also write result, manifest and traces here")->type_name("DIR");
   run->add_flag("--quiet", s.run.quiet, "Show no progress");
 
   CLI::App* import = command("import", "Read a profile or trace of a model and write it as a workload", kImportFooter,
@@ -269,12 +267,9 @@ std::vector<Command> add_commands(CLI::App& root, Settings& s) {
                             s.sweep.file, "Experiment (YAML)", [&s] { return sweep_command(s.sweep); });
   add_set(sweep, s.sweep.set);
   sweep->add_option("--store", s.sweep.store, "Results store; without it: named after FILE, in this directory")
-      ->type_name("STORE")
-      ->check(kNotEmpty);
-  sweep->add_option("--shard", s.sweep.shard, "Run only part I of N")->type_name("I/N")->check(kNotEmpty);
-  sweep->add_option("--threads", s.sweep.threads, "Points at a time; without it: one per core")
-      ->type_name("N")
-      ->check(kNotEmpty);
+      ->type_name("STORE");
+  sweep->add_option("--shard", s.sweep.shard, "Run only part I of N")->type_name("I/N");
+  sweep->add_option("--threads", s.sweep.threads, "Points at a time; without it: one per core")->type_name("N");
   sweep->add_flag("--quiet", s.sweep.quiet, "Show no progress");
 
   CLI::App* results =
@@ -424,6 +419,10 @@ std::vector<Command> add_commands(CLI::App& root, Settings& s) {
               s.reproduce.result, "Directory that `stretto run --out` wrote, or its manifest.json",
               [&s] { return reproduce_command(s.reproduce); });
   reproduce->add_flag("--quiet", s.reproduce.quiet, "Show no progress");
+  // To the commands an empty text means that the option was not given.
+  for (const Command& c : commands)
+    for (CLI::Option* option : c.parser->get_options())
+      if (option->get_items_expected_max() > 0) option->check(kNotEmpty);
   return commands;
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Files that are no files, options that would destroy one, names that deceive."""
+import os
 import shutil
 
 import program
@@ -27,6 +28,61 @@ class Hostile(program.ProgramTest):
     def schedule(self, name='s.json'):
         self.good('search', 'e.yaml', '--budget', '5', '--quiet', '-o', name)
         return name
+
+
+class Targets(Hostile):
+    def test_nothing_that_is_read_is_overwritten(self):
+        self.schedule()
+        self.write('inner.yaml', EXPERIMENT)
+        self.write('outer.yaml', 'stretto: 1\ninclude: inner.yaml\n')
+        self.write('o.txt', 'layer0/weights\t0\n')
+        (self.folder / 'link.yaml').symlink_to('e.yaml')
+        os.link(self.folder / 'e.yaml', self.folder / 'hard.yaml')
+        search = ('search', '--budget', '5', '--quiet')
+        order = ('--set', 'policies=[{order_file: o.txt}]')
+        before = {p.name: p.read_bytes() for p in self.folder.iterdir() if p.is_file()}
+        for arguments in ((*search, 'e.yaml', '-o', 'e.yaml'), (*search, 'e.yaml', '--checkpoint', 'e.yaml'),
+                          (*search, 'e.yaml', '-o', 'link.yaml'), (*search, 'e.yaml', '-o', 'hard.yaml'),
+                          (*search, 'e.yaml', '-o', 'w.json'), (*search, 'outer.yaml', '-o', './inner.yaml'),
+                          (*search, 'e.yaml', *order, '-o', 'o.txt'),
+                          ('export', 's.json', '--to', 'csv', '-o', 's.json'),
+                          ('export', 's.json', '--to', 'csv', '--experiment', 'e.yaml', '-o', 'w.json'),
+                          ('import', 'w.json', '-o', 'w.json'),
+                          ('init', '--workload', 'w.json', '--force', '-o', 'w.json'),
+                          ('init', '--import', 'w.json', '--force', '-o', 'w.json'),
+                          ('validate', 'e.yaml', '--bundle', 'w.json')):
+            with self.subTest(arguments):
+                done = self.start(*arguments)
+                self.assertEqual((done.returncode, done.stdout), (2, ''), done.stderr)
+                self.assertIn('would be overwritten', done.stderr)
+                self.assertIn('hint: name another file', done.stderr)
+        self.assertEqual({p.name: p.read_bytes() for p in self.folder.iterdir() if p.is_file()}, before)
+
+    def test_run_keeps_a_schedule_that_it_reads(self):
+        (self.folder / 'out').mkdir()
+        self.schedule('out/schedule_fifo.json')
+        before = (self.folder / 'out/schedule_fifo.json').read_bytes()
+        self.assertIn('would be overwritten',
+                      self.refused('run', 'e.yaml', '--set', 'policies=[{schedule: out/schedule_fifo.json}]', '--quiet',
+                                   '--out', 'out'))
+        self.assertEqual((self.folder / 'out/schedule_fifo.json').read_bytes(), before)
+
+    def test_search_needs_targets_before_it_begins(self):
+        # A search of this size takes hours.
+        search = ('search', 'e.yaml', '--budget', '1000000000', '--quiet')
+        (self.folder / 'd').mkdir()
+        self.assertIn("there is no folder 'none'", self.refused(*search, '-o', 'none/s.json'))
+        self.assertIn('it is a folder', self.refused(*search, '--checkpoint', 'd'))
+        self.assertIn('both name', self.refused(*search, '-o', 'x', '--checkpoint', './x'))
+
+    def test_empty_values_are_not_taken_for_absent_options(self):
+        self.schedule()
+        for arguments in (('search', 'e.yaml', '-o', ''), ('search', 'e.yaml', '--checkpoint', ''),
+                          ('search', 'e.yaml', '--resume', ''), ('validate', 'e.yaml', '--measured', ''),
+                          ('validate', 'e.yaml', '--out', ''), ('export', 's.json', '--to', 'csv', '-o', ''),
+                          ('import', 'w.json', '-o', ''), ('run', 'e.yaml', '--seed', ''), ('run', '')):
+            with self.subTest(arguments):
+                self.assertIn('is empty', self.refused(*arguments))
 
 
 class Results(Hostile):
