@@ -63,14 +63,24 @@ int reproduce_command(const ReproduceOptions& options) {
     ProgressLine progress(options.quiet);
     json = report::json(experiment::run(experiment, {}, std::ref(progress)).result);
   }
-  if (file::sha256_hex(json) == manifest.result_sha256) {
+  const fs::path result = path.parent_path() / "result.json";
+  const bool beside = fs::exists(result, error);
+  const std::string before = beside ? file::read(result.string()) : "";
+  const bool reproduced = file::sha256_hex(json) == manifest.result_sha256;
+  if (beside && file::sha256_hex(before) != manifest.result_sha256) {
+    print(fmt::format(
+        "not reproduced: {} is not what the manifest says was written{}\n{}", escape_control(result.string()),
+        reproduced ? ", the new result is" : ", and neither is the new result", differences(before, json)));
+    return 1;
+  }
+  if (!beside)
+    print_error(fmt::format("warning: there is no {}: only the manifest's hash of it is compared\n",
+                            escape_control(result.string())));
+  if (reproduced) {
     print("reproduced: the result is equal byte for byte\n");
     return 0;
   }
-  const fs::path result = path.parent_path() / "result.json";
-  std::string text = "not reproduced: the result differs\n";
-  if (fs::is_regular_file(result, error)) text += differences(file::read(result.string()), json);
-  print(text);
+  print("not reproduced: the result differs\n" + (beside ? differences(before, json) : ""));
   return 1;
 }
 

@@ -86,6 +86,21 @@ class Targets(Hostile):
 
 
 class Results(Hostile):
+    def test_reproduce_looks_at_the_result(self):
+        self.good('run', 'e.yaml', '--quiet', '--out', 'o')
+        self.assertIn('equal byte for byte', self.good('reproduce', 'o', '--quiet'))
+        result = self.folder / 'o/result.json'
+        text = result.read_text(encoding='utf-8')
+        result.write_text(text.replace('"seed": 1', '"seed": 2'), encoding='utf-8')
+        done = self.start('reproduce', 'o', '--quiet')
+        self.assertEqual(done.returncode, 1)
+        self.assertIn('o/result.json is not what the manifest says was written', done.stdout)
+        self.assertIn('was   "seed": 2', done.stdout)
+        result.unlink()
+        done = self.start('reproduce', 'o', '--quiet')
+        self.assertEqual(done.returncode, 0)
+        self.assertIn('warning: there is no o/result.json', done.stderr)
+
     def test_other_noise_is_another_sweep(self):
         self.write('f.txt', '1 2 3\n')
         sweep = ('sweep', 'e.yaml', '--quiet', '--store', 's.sqlite', '--set',
