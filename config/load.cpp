@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "config/units_text.hpp"
+#include "io/file/file.hpp"
 
 namespace stretto::config {
 
@@ -24,7 +25,7 @@ struct Step {
   bool operator==(const Step&) const = default;
 };
 
-// "a.b[2].\"c.d\"" as steps; nothing where it is malformed.
+// "a.b[2].\"c.d\"" as steps; nothing where it is malformed or leads deeper than a file can.
 std::optional<std::vector<Step>> split_path(std::string_view path) {
   std::vector<Step> steps;
   std::size_t i = 0;
@@ -52,6 +53,7 @@ std::optional<std::vector<Step>> split_path(std::string_view path) {
       if (step.name.empty()) return std::nullopt;
       steps.push_back(std::move(step));
     }
+    if (steps.size() > static_cast<std::size_t>(kMaxNesting)) return std::nullopt;
     if (i < path.size() && path[i] == '.') {
       if (++i == path.size()) return std::nullopt;
     } else if (i < path.size() && path[i] != '[') {
@@ -110,6 +112,7 @@ std::string read_file(const std::string& path, const Place* asked_at) {
   if (std::filesystem::is_directory(status)) throw fail("is a directory, expected a file");
   const bool pipe = std::filesystem::is_fifo(status) && !asked_at;  // <(...) of a shell
   if (!std::filesystem::is_regular_file(status) && !pipe) throw fail("is not a regular file");
+  if (pipe) return file::read_raw(path, kMaxFileBytes);
   std::ifstream in(path, std::ios::binary);
   if (!in) throw fail("cannot be opened for reading");
   std::string text(kMaxFileBytes + 1, '\0');
@@ -136,7 +139,12 @@ Override parse_override(const std::string& text) {
   if (equals == text.size()) throw fail("no '=' between path and value", example);
   Override override;
   override.path = text.substr(0, equals);
-  if (!split_path(override.path)) throw fail("not a path: '" + override.path + "'", example);
+  if (!split_path(override.path)) {
+    Node shown;
+    shown.kind = Kind::Scalar;
+    shown.text = override.path;
+    throw fail("not a path: " + describe(shown), example);
+  }
   if (text.find_first_not_of(' ', equals + 1) == std::string::npos) throw fail("no value after '='", example);
   // Blanks in place of the path keep the columns of the value right.
   try {

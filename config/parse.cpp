@@ -128,6 +128,10 @@ class Builder : public YAML::EventHandler {
 
   void begin_entry(Node key) {
     Frame& frame = stack_.back();
+    if (key.text.empty()) {
+      report(key.place, "a key is empty", "a key is text before a colon");
+      throw Stop();
+    }
     if (key.text == "<<" && !key.quoted) {
       report(key.place, "merge keys ('<<') are not supported", "use include");
       throw Stop();

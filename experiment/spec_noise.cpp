@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <functional>
 #include <sstream>
 #include <utility>
 
 #include "experiment/spec_rows.hpp"
+#include "io/file/file.hpp"
+#include "sim/base/diagnostic.hpp"
 
 namespace stretto::experiment {
 
@@ -85,15 +86,21 @@ void read_nics(Reader& reader, const Node& node, const std::string& key, Spec& s
 }
 
 constexpr std::size_t kMaxFactors = 1'000'000;
+constexpr std::size_t kMaxFactorsBytes = std::size_t{64} << 20;
 
 // Numbers of a text, by white space or commas; what is after # in a line is left out.
 void read_factors_file(Reader& reader, const Node& node, const std::string& key, Spec& s) {
   const auto path = reader.read_text(node, key);
   if (!path) return;
   s.noise.factors_file = node.place.resolve(*path);
-  std::ifstream in(s.noise.factors_file);
+  std::istringstream in;
+  try {
+    in.str(file::read(s.noise.factors_file, {kMaxFactorsBytes}));
+  } catch (const UserError& e) {
+    const Diagnostic& d = e.diagnostics().front();
+    return reader.error(node.place, key, fmt::format("'{}': {}", s.noise.factors_file, d.message), d.hint);
+  }
   std::string line;
-  if (!in) return reader.error(node.place, key, fmt::format("cannot read '{}'", s.noise.factors_file));
   for (std::size_t number = 1; std::getline(in, line); ++number) {
     line.resize(std::min(line.find('#'), line.size()));
     std::replace(line.begin(), line.end(), ',', ' ');

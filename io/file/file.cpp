@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -62,6 +63,29 @@ void write_directly(const std::string& path, std::string_view text) {
   if (fd.get() < 0 || !write_all(fd.get(), text)) fail(path, "cannot be written: " + reason(errno));
 }
 
+constexpr int kPipeWaitMs = 3000;
+constexpr int kPipeStepMs = 20;
+
+// Like read(2), of a pipe that was opened without waiting for a program at its other end. `started`: something was
+// read already, so that there was one. A pipe of a shell, below /dev or /proc, has one from the beginning.
+ssize_t read_pipe(int fd, char* to, std::size_t size, bool started, const std::string& path) {
+  started = started || path.starts_with("/dev/") || path.starts_with("/proc/");
+  for (int waited = 0;;) {
+    const ssize_t n = ::read(fd, to, size);
+    pollfd other{fd, POLLIN, 0};
+    if (n < 0 && errno == EAGAIN) {  // there is one, and it has not written yet
+      started = true;
+      if (::poll(&other, 1, -1) < 0 && errno != EINTR) return -1;
+      continue;
+    }
+    if (n != 0 || started) return n;
+    if (::poll(&other, 1, kPipeStepMs) > 0 && (other.revents & POLLHUP) != 0) return 0;  // it came and went
+    waited += kPipeStepMs;
+    if (waited >= kPipeWaitMs)
+      fail(path, "is a pipe that no program writes to", "start the writer first, or save the text to a file");
+  }
+}
+
 // Holds zlib's state for one unpacking.
 class Inflater {
  public:
@@ -82,7 +106,8 @@ class Inflater {
 }  // namespace
 
 std::string read_raw(const std::string& path, std::size_t max_bytes) {
-  Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // Without O_NONBLOCK a pipe would hold up the program for ever if nothing writes to it; files know no difference.
+  Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (fd.get() < 0) {
     if (errno == ENOENT) fail(path, "no such file");
     fail(path, "cannot be opened: " + reason(errno));
@@ -90,6 +115,8 @@ std::string read_raw(const std::string& path, std::size_t max_bytes) {
   struct stat info {};
   if (::fstat(fd.get(), &info) != 0) fail(path, "cannot be read: " + reason(errno));
   if (S_ISDIR(info.st_mode)) fail(path, "is a folder, not a file");
+  if (S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode)) fail(path, "is a device, not a file");
+  const bool pipe = S_ISFIFO(info.st_mode);
   const auto too_large = [&] { fail(path, fmt::format("is larger than the limit of {} bytes", max_bytes)); };
   std::string data;
   if (S_ISREG(info.st_mode)) {
@@ -101,7 +128,8 @@ std::string read_raw(const std::string& path, std::size_t max_bytes) {
   for (;;) {
     const std::size_t block = std::max<std::size_t>(data.capacity() - used, std::size_t{1} << 16);
     data.resize(used + block);
-    const ssize_t n = ::read(fd.get(), data.data() + used, block);
+    const ssize_t n = pipe ? read_pipe(fd.get(), data.data() + used, block, used > 0, path)
+                           : ::read(fd.get(), data.data() + used, block);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) fail(path, "cannot be read: " + reason(errno));
     used += static_cast<std::size_t>(n);
@@ -161,6 +189,7 @@ std::string read(const std::string& path, const Limits& limits) {
 
 void write_atomic(const std::string& path, std::string_view text) {
   struct stat info {};
+  if (path.empty()) fail(path, "the name of the file is empty");
   const bool exists = ::stat(path.c_str(), &info) == 0;
   if (exists && S_ISDIR(info.st_mode)) fail(path, "is a folder, cannot be written as a file");
   // A link like /dev/stdout stays what it is, whatever it leads to; any other link is followed.
@@ -191,7 +220,7 @@ void write_atomic(const std::string& path, std::string_view text) {
   if (!good) {
     const int error = errno;
     ::unlink(temporary.c_str());
-    fail(path, "cannot be written: " + reason(error));
+    fail(path, "cannot be written: " + reason(error), error == ENOSPC ? "free some space on the disk" : "");
   }
   // The rename itself is on disk only after the folder is; file systems that cannot sync a folder are left alone.
   const Descriptor parent(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole files in and out. Every failure is a UserError that names the file: missing, a folder, unreadable, too large,
-// a gzip stream that is cut, damaged or a bomb. Nothing here keeps a file open between calls.
+// Whole files in and out. Every failure is a UserError that names the file: missing, a folder, a device, unreadable,
+// too large, a pipe that nothing opens for writing within 3 s, a gzip stream that is cut, damaged or a bomb.
 #pragma once
 
 #include <cstddef>

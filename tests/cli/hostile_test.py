@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Files that are no files, options that would destroy one, names that deceive."""
+import json
 import os
 import shutil
+import subprocess
+import threading
+import time
 
 import program
 import tap  # noqa: E402 (program.py extends the path)
@@ -83,6 +87,58 @@ class Targets(Hostile):
                           ('import', 'w.json', '-o', ''), ('run', 'e.yaml', '--seed', ''), ('run', '')):
             with self.subTest(arguments):
                 self.assertIn('is empty', self.refused(*arguments))
+
+
+class Inputs(Hostile):
+    def test_a_pipe_without_a_writer_does_not_hold_up_the_program(self):
+        os.mkfifo(self.folder / 'p')
+        starts = [(program.BINARY, *a) for a in (
+            ('show', 'p'), ('import', 'p'), ('run', 'e.yaml', '--set', 'policies=[{order_file: p}]'),
+            ('run', 'e.yaml', '--set', 'noise={distribution: empirical, factors: p}'))]
+        running = [subprocess.Popen(s, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                   for s in starts]
+        for process in running:
+            out, error = process.communicate(timeout=200)
+            self.assertEqual((process.returncode, out), (2, ''), process.args)
+            self.assertIn('is a pipe that no program writes to', error)
+
+    def test_a_pipe_with_a_writer_is_read(self):
+        os.mkfifo(self.folder / 'p.yaml')
+
+        def slowly():
+            with open(self.folder / 'p.yaml', 'w', encoding='utf-8') as pipe:
+                for part in (EXPERIMENT[:40], EXPERIMENT[40:]):
+                    time.sleep(0.2)
+                    pipe.write(part)
+                    pipe.flush()
+
+        for look in (lambda: self.assertIn('2 workers', self.good('run', 'p.yaml', '--quiet')),
+                     lambda: self.assertIn('which is a pipe', self.refused('run', 'p.yaml', '--out', 'o'))):
+            writer = threading.Thread(target=slowly, daemon=True)
+            writer.start()
+            look()
+            writer.join()
+        done = subprocess.run(['bash', '-c', f'"{program.BINARY}" import <(cat w.json)'], cwd=self.folder,
+                              capture_output=True, text=True, timeout=200)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(done.stdout)['name'], 'mixed_12')
+
+    def test_devices_are_refused(self):
+        for arguments in (('import', '/dev/zero'), ('stragglers', '/dev/zero'), ('reproduce', '/dev/zero'),
+                          ('verify', '/dev/zero', '--experiment', 'e.yaml'),
+                          ('run', 'e.yaml', '--set', 'noise={distribution: empirical, factors: /dev/zero}')):
+            with self.subTest(arguments):
+                self.assertIn('is a device', self.refused(*arguments))
+
+    def test_empty_keys(self):
+        for text in ('"": 1\n', "noise: {'': 1}\n"):
+            self.write('k.yaml', EXPERIMENT + text)
+            self.assertIn('a key is empty', self.refused('run', 'k.yaml'))
+
+    def test_deep_paths(self):
+        error = self.refused('show', 'e.yaml', '--set', '.'.join(['a'] * 50000) + '=1')
+        self.assertIn('not a path', error)
+        self.assertLess(len(error), 1000)
 
 
 class Results(Hostile):

@@ -105,7 +105,11 @@ TEST_F(Files, WritesThroughALinkAndKeepsIt) {
   std::filesystem::remove_all(folder);
 }
 
-TEST_F(Files, ReadsADeviceWithoutASize) { EXPECT_EQ(read("/dev/null"), ""); }
+TEST_F(Files, ReadsAFileWithoutASize) { EXPECT_NE(read("/proc/self/status"), ""); }
+
+TEST_F(Files, RefusesDevices) {
+  EXPECT_NE(message_of([] { read("/dev/zero"); }).find("is a device"), std::string::npos);
+}
 
 TEST(Gzip, UnpacksOneMemberAndSeveral) {
   EXPECT_EQ(unpack("plain", "f"), "plain");
