@@ -24,6 +24,21 @@ std::size_t utf8_length(std::string_view text, std::size_t i) {
   return n;
 }
 
+// Code point of the valid sequence of n bytes at text[i].
+char32_t code_point(std::string_view text, std::size_t i, std::size_t n) {
+  const auto byte = [&](std::size_t k) { return static_cast<char32_t>(static_cast<unsigned char>(text[k])); };
+  char32_t c = n == 1 ? byte(i) : byte(i) & (0xFFu >> (n + 1));
+  for (std::size_t k = 1; k < n; ++k) c = c << 6 | (byte(i + k) & 0x3F);
+  return c;
+}
+
+// Marks, embeddings, overrides and isolates of the direction of writing, line and paragraph separators, byte order
+// mark: a terminal shows the text around them in another order or on other lines than it is.
+bool rearranges(char32_t c) {
+  return c == 0x061C || c == 0x200E || c == 0x200F || (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069) ||
+         c == 0xFEFF;
+}
+
 }  // namespace
 
 std::string escape_control(std::string_view text) {
@@ -48,6 +63,9 @@ std::string escape_control(std::string_view text) {
       else
         out += fmt::format("\\x{:02x}", c);
       i += 1;
+    } else if (const char32_t point = code_point(text, i, n); rearranges(point)) {
+      out += fmt::format("\\u{:04x}", static_cast<std::uint32_t>(point));
+      i += n;
     } else {
       out.append(text.substr(i, n));
       i += n;

@@ -48,8 +48,8 @@ class UserError : public std::runtime_error {
   std::vector<Diagnostic> diagnostics_;
 };
 
-// Replaces control characters and invalid UTF-8 by visible escapes (\n, \x1b, ...), so that a hostile name cannot
-// drive a terminal.
+// Replaces control characters, invalid UTF-8 and what changes the direction of writing by visible escapes (\n, \x1b,
+// \u202e, ...), so that a hostile name cannot drive a terminal or look like another.
 std::string escape_control(std::string_view text);
 
 // The candidate with the least edit distance to `word` if that is at most a third of the word's length (at least 2),

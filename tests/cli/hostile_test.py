@@ -170,5 +170,26 @@ class Results(Hostile):
         self.assertIn('1 run.', done.stdout)
 
 
+class Names(Hostile):
+    def test_nothing_turns_the_direction_of_writing(self):
+        name = f'e {RIGHT_TO_LEFT}x.yaml'
+        workload = (self.folder / 'w.json').read_text(encoding='utf-8')
+        self.write(f'w{RIGHT_TO_LEFT}.json', workload.replace('layer9/weights', f'layer9{RIGHT_TO_LEFT}/weights\u2066'))
+        self.write(name, EXPERIMENT.replace('{file: w.json}', f'{{file: "w{RIGHT_TO_LEFT}.json"}}'))
+        store = f's{RIGHT_TO_LEFT}.sqlite'
+        for arguments in (('run', name, '--quiet'), ('attribute', name, '--quiet'),
+                          ('sweep', name, '--quiet', '--store', store), ('results', 'list', store),
+                          ('results', 'show', store), ('search', name, '--quiet', '--budget', '5', '-o', 's.json'),
+                          ('verify', 's.json', '--experiment', name), ('explain', 's.json', '--experiment', name),
+                          ('show', f'w{RIGHT_TO_LEFT}.json'), ('run', name + 'x'), (RIGHT_TO_LEFT,),
+                          ('run', name, '--set', f'{RIGHT_TO_LEFT}=1')):
+            with self.subTest(arguments):
+                done = self.start(*arguments)
+                self.assertIn(done.returncode, (0, 2), done.stderr)
+                for c in (RIGHT_TO_LEFT, '\u2066'):
+                    self.assertNotIn(c, done.stdout + done.stderr)
+        self.assertIn('\\u202e', self.refused('run', name + 'x'))
+
+
 if __name__ == '__main__':
     tap.main()

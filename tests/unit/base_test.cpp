@@ -54,6 +54,10 @@ TEST(Diagnostic, RendersPlaceCaretAndHint) {
 }
 
 TEST(Diagnostic, EscapesControlCharacters) {
+  EXPECT_EQ(escape_control("a\xe2\x80\xae\xe2\x81\xa6\xd8\x9c\xe2\x80\xa8"
+                           "b\xe2\x82\xac\xf0\x9f\x98\x80"),
+            "a\\u202e\\u2066\\u061c\\u2028"
+            "b\xe2\x82\xac\xf0\x9f\x98\x80");
   EXPECT_EQ(escape_control("a\x1b[31m\xff\xc2\x9b\xc3\xa9"), "a\\x1b[31m\\xff\\xc2\\x9b\xc3\xa9");
 }
 
