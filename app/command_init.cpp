@@ -42,6 +42,7 @@ struct Subject {
   std::string line;                  // of the section workload: "model: vgg_16" or "file: PATH"
   std::string device;                // "cpu", "gpu" or "" as in io::ImportResult
   std::vector<std::string> guessed;  // by the importer
+  bool all_reduced = false;          // how the traced job exchanged its gradients
 };
 
 // `path` as a file in `directory` says it.
@@ -157,6 +158,10 @@ std::string experiment_text(const Subject& s, const fs::path& file, std::int64_t
   out += servers_section(s.graph);
   out += field("  network: {latency: 0 us}", "REPLACE: one way, host to host");
   out += '\n' + comment("When a step ends. With a barrier all workers start the next one together.");
+  if (s.all_reduced)
+    out += comment(
+        "The traced job exchanged its gradients by all-reduce; here parameter servers do. For all-reduce leave the "
+        "section servers out and write training: {exchange: all_reduce} and policies: [fifo, mg_wfbp, dear].");
   out += "training: {synchronization: sync, barrier: true}\n";
   out += '\n' + comment(
                     "Orders of the transfers to compare: `stretto list policies`. random is what a parameter server "
@@ -237,6 +242,8 @@ int init_command(const InitOptions& options) {
     io::ImportResult result = io::import_any(options.import, import);
     print_error(import_notes(result));
     if (cores == 0 && result.device == "cpu") cores = 1;
+    const bool all_reduced =
+        (result.format == "kineto" || result.format == "chakra") && !result.graph.parameters.empty();
     const std::string leaf = file_part(result.graph.name).substr(0, kLongestFileName) + ".workload.json";
     files.insert(files.begin(), (directory / leaf).string());
     if (!options.force) refuse_to_overwrite(files);
@@ -245,7 +252,7 @@ int init_command(const InitOptions& options) {
       throw UserError(fmt::format("--out: the workload is written to '{}'", files.front()), "name another file");
     file::write_atomic(files.front(), io::write_workload(result.graph));
     const Subject subject{std::move(result.graph), "file: " + config::quote_if_needed(leaf), result.device,
-                          result.report.guessed};
+                          result.report.guessed, all_reduced};
     file::write_atomic(options.out, experiment_text(subject, options.out, cores));
   }
   for (const std::string& file : files) print(fmt::format("wrote {}\n", escape_control(file)));

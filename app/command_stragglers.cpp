@@ -18,7 +18,15 @@ int stragglers_command(const StragglersOptions& options) {
     throw UserError(fmt::format("--format: unknown format '{}'", options.format), "valid: text, json");
   const io::StragglerTrace trace = io::read_straggler_trace(options.file);
   print_error(import_notes(trace.report));
-  const analysis::Stragglers result = analysis::stragglers(trace.timeline);
+  analysis::Stragglers result;
+  try {
+    result = analysis::stragglers(trace.timeline);
+  } catch (const UserError& e) {  // which knows the timeline, not its file
+    std::vector<Diagnostic> found = e.diagnostics();
+    for (Diagnostic& d : found)
+      if (d.span.file.empty()) d.span.file = options.file;
+    throw UserError(std::move(found));
+  }
   const std::string name = std::filesystem::path(options.file).filename().string();
   print(options.format == "json" ? report::stragglers_json(result, name) : report::stragglers_text(result, name));
   return 0;

@@ -130,6 +130,12 @@ class Inputs(Hostile):
             with self.subTest(arguments):
                 self.assertIn('is a device', self.refused(*arguments))
 
+    def test_a_trace_that_fits_no_pipeline_is_named(self):
+        text = (program.SOURCE / 'tests/fixtures/stragglers.csv').read_text(encoding='utf-8')
+        self.write('t.csv', '\n'.join(text.split('\n')[:2]))
+        error = self.start('stragglers', 't.csv').stderr
+        self.assertIn('t.csv: error: the timeline does not fit', error)
+
     def test_empty_keys(self):
         for text in ('"": 1\n', "noise: {'': 1}\n"):
             self.write('k.yaml', EXPERIMENT + text)

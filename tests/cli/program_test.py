@@ -198,6 +198,20 @@ class Init(program.ProgramTest):
             self.assertNotIn('\x1b', done.stdout + done.stderr)
             self.steps('other.yaml')
 
+    def test_all_reduce_of_the_trace_is_one_edit_away(self):
+        self.init('--import', program.SOURCE / 'tests/fixtures/kineto_ddp.json')
+        path = self.folder / 'what_if.yaml'
+        text = path.read_text(encoding='utf-8')
+        flat = re.sub(r'\s*\n# ', ' ', text)
+        self.assertIn('exchanged its gradients by all-reduce', flat)
+        advice = re.search(r'write (training: {.*?}) and (policies: \[.*?\])\.', flat)
+        text = re.sub(r'(?ms)^  servers:\n.*?(?=^  network:)', '', text)
+        text = re.sub(r'(?m)^training: .*$', advice[1], text)
+        path.write_text(re.sub(r'(?m)^policies: .*$', advice[2], text), encoding='utf-8')
+        self.assertIn('ring all-reduce', self.good('run', 'what_if.yaml', '--quiet'))
+        self.good('init', '--workload', 'vgg_16', '--force')
+        self.assertNotIn('by all-reduce', path.read_text(encoding='utf-8'))
+
     def test_wrong_usage(self):
         self.assertIn('nothing to start from', self.refused('init'))
         self.assertIn('exclude each other', self.refused('init', '--workload', 'vgg_16', '--import', FIXTURE))
