@@ -8,6 +8,7 @@
 #include "app/commands.hpp"
 #include "app/output.hpp"
 #include "app/shipped.hpp"
+#include "app/targets.hpp"
 #include "io/file/file.hpp"
 #include "report/table.hpp"
 #include "sim/base/diagnostic.hpp"
@@ -127,11 +128,21 @@ std::string text_of(const validation::Calibration& result, bool left_out) {
   return out;
 }
 
+void check_target_of(const CalibrateOptions& options) {
+  std::vector<std::string> inputs = options.files;
+  inputs.insert(inputs.end(), options.predict.begin(), options.predict.end());
+  for (const auto& [experiment, measured] : options.cases) inputs.insert(inputs.end(), {experiment, measured});
+  inputs.push_back(options.cluster);
+  keep_inputs("--out", options.out, inputs);
+  check_target("--out", options.out);
+}
+
 }  // namespace
 
 int calibrate_command(const CalibrateOptions& options) {
   if (options.format != "text" && options.format != "json")
     throw UserError(fmt::format("--format: unknown format '{}'", options.format), "valid: text, json");
+  if (!options.out.empty()) check_target_of(options);
   experiment::Options spec_options;
   spec_options.shipped = shipped_configs();
   const std::string shipped = spec_options.shipped + "/clusters/local_tensorflow.yaml";

@@ -12,8 +12,10 @@
 #include "app/output.hpp"
 #include "app/pick_sweep.hpp"
 #include "app/shipped.hpp"
+#include "app/targets.hpp"
 #include "experiment/attribution.hpp"
 #include "experiment/comparison.hpp"
+#include "experiment/input_files.hpp"
 #include "experiment/manifest.hpp"
 #include "experiment/runner.hpp"
 #include "experiment/step_view.hpp"
@@ -77,6 +79,7 @@ report::Page of_experiment(const ReportOptions& options) {
   spec_options.shipped = shipped_configs();
   const experiment::Experiment experiment = experiment::load_experiment(options.input, options.set, spec_options);
   print_error(render(experiment.warnings));
+  keep_inputs("--out", options.out, experiment::input_files(experiment));
   report::Page page;
   {
     ProgressLine progress(options.quiet);
@@ -179,6 +182,8 @@ int report_command(const ReportOptions& options) {
     throw UserError("--set changes an experiment, and this is a result", "give the experiment (FILE.yaml)");
   if (!store && !options.sweep.empty()) throw UserError("--sweep names a sweep of a results store, and this is none");
   if (store && !options.attribute.empty()) throw UserError("--attribute: a results store has no single step");
+  keep_inputs("--out", options.out, {options.input});
+  check_target("--out", options.out);
   const report::Page page = yaml ? of_experiment(options) : store ? of_store(options) : of_result(options);
   const std::string html = report::html(page);
   file::write_atomic(options.out, html);

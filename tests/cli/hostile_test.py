@@ -54,7 +54,9 @@ class Targets(Hostile):
                           ('import', 'w.json', '-o', 'w.json'),
                           ('init', '--workload', 'w.json', '--force', '-o', 'w.json'),
                           ('init', '--import', 'w.json', '--force', '-o', 'w.json'),
-                          ('validate', 'e.yaml', '--bundle', 'w.json')):
+                          ('validate', 'e.yaml', '--bundle', 'w.json'), ('report', 'e.yaml', '-o', 'w.json'),
+                          ('report', 's.json', '-o', './s.json'), ('calibrate', 'w.json', '-o', 'w.json'),
+                          ('calibrate', '--case', 'e.yaml', 'w.json', '-o', 'link.yaml')):
             with self.subTest(arguments):
                 done = self.start(*arguments)
                 self.assertEqual((done.returncode, done.stdout), (2, ''), done.stderr)
