@@ -115,6 +115,7 @@ std::vector<std::string> left_over(const std::string& folder, const std::vector<
 // Names of the files that it wrote.
 std::vector<std::string> write_files(const RunOptions& options, const experiment::Experiment& experiment,
                                      const experiment::RunOutput& output, const std::string& json) {
+  make_folder(options.out);
   std::vector<std::string> written;
   const auto write = [&](const std::string& name, const std::string& text) {
     const std::string path = (std::filesystem::path(options.out) / name).string();
@@ -183,7 +184,7 @@ int run_command(const RunOptions& options) {
   print_error(render(experiment.warnings));
   if (!options.out.empty()) {
     refuse_pipes(experiment::input_files(experiment));
-    make_folder(options.out);
+    check_folder(options.out);
   }
   experiment::RunOptions run_options;
   run_options.details = !options.out.empty();

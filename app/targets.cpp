@@ -50,6 +50,19 @@ void check_target(const std::string& option, const std::string& path) {
     fail(fmt::format("{} (folder '{}')", std::strerror(errno), folder), "name a file in a folder that can be written");
 }
 
+void check_folder(const std::string& path) {
+  std::error_code error;
+  fs::path there = fs::absolute(path, error).lexically_normal();
+  while (!fs::exists(there, error) && there.has_relative_path()) there = there.parent_path();
+  const char* reason = nullptr;
+  if (!fs::is_directory(there, error))
+    reason = std::strerror(ENOTDIR);
+  else if (::faccessat(AT_FDCWD, there.c_str(), W_OK | X_OK, AT_EACCESS) != 0)
+    reason = std::strerror(errno);
+  if (reason != nullptr)
+    throw UserError(fmt::format("cannot make the directory '{}': {}", path, reason), "name another directory");
+}
+
 void make_folder(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);

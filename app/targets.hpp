@@ -15,6 +15,9 @@ void keep_inputs(const std::string& option, const std::string& path, const std::
 // place of one after the work is done.
 void check_target(const std::string& option, const std::string& path);
 
+// The folder can be made, or is there and can be written to; nothing is made yet.
+void check_folder(const std::string& path);
+
 // Makes the folder that an option names, and those above it.
 void make_folder(const std::string& path);
 
