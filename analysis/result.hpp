@@ -110,8 +110,28 @@ struct Staleness {
   std::vector<double> histogram;  // share of gradients by staleness 0, 1, ...; the last of kBins holds all above
 };
 
+// Share of the bytes that cross a link.
+struct JobShare {
+  std::string job;
+  double share = 0;
+};
+
+// One of several jobs on a network.
+struct JobResult {
+  std::string name;
+  std::string compared;              // the policy of the jobs without one of their own; "" where all have one
+  double start = 0;                  // s
+  Figure alone_s;                    // mean step time on the same network without the others
+  std::optional<Estimate> slowdown;  // mean step time over that alone, paired; none after a deadlock
+  // The link that is used most of those that this job shares with others; "" where it shares none.
+  std::string contended;
+  double contended_use = 0;            // utilisation while the job's steps are measured
+  std::vector<JobShare> contended_by;  // by job, those that use it
+};
+
 struct PolicyResult {
   std::string policy;
+  std::optional<JobResult> job;
   bool all_reduce = false;  // no servers; pulls are all-gathers, pushes the other collectives
   std::vector<std::pair<std::string, std::string>> vary;  // path -> value as text, in the order of the file
   StepTime step_time;

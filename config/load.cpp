@@ -80,6 +80,8 @@ bool sets_include(const Override& override) {
   return steps && steps->back().name == kInclude;
 }
 
+}  // namespace
+
 void merge(Node& base, Node local) {
   if (!base.is_map() || !local.is_map()) {
     base = std::move(local);
@@ -95,6 +97,8 @@ void merge(Node& base, Node local) {
     }
   }
 }
+
+namespace {
 
 std::string read_file(const std::string& path, const Place* asked_at) {
   Span span;

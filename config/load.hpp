@@ -30,6 +30,9 @@ inline constexpr std::int64_t kFormatVersion = 1;  // of `stretto: N`
 // The tree of one text, includes not followed. Throws UserError with every finding.
 Node parse_text(std::string_view text, const std::string& file, const std::string& directory = "");
 
+// Local values win: mappings merge key by key, everything else replaces.
+void merge(Node& base, Node local);
+
 // A value to set at a path. `place` is that of the path.
 struct Override {
   std::string path;

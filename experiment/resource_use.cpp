@@ -10,7 +10,7 @@ namespace stretto::experiment {
 using analysis::ResourceKind;
 using analysis::ResourceUse;
 
-Counters read_counters(const training::Compiled& c, const program::Simulation& sim) {
+Counters read_counters(const training::Compiled& c, const program::View& sim) {
   Counters k;
   k.now = sim.now();
   const auto bytes = [&](network::LinkId link) { return static_cast<double>(sim.bytes_carried(link)); };

@@ -7,7 +7,7 @@
 
 #include "analysis/result.hpp"
 #include "models/training/compile.hpp"
-#include "sim/program/simulation.hpp"
+#include "sim/program/joined.hpp"
 
 namespace stretto::experiment {
 
@@ -19,7 +19,7 @@ struct Counters {
   std::vector<double> worker_up, worker_down, server_up, server_down, inner;  // bytes
 };
 
-Counters read_counters(const training::Compiled& compiled, const program::Simulation& sim);
+Counters read_counters(const training::Compiled& compiled, const program::View& sim);
 
 // Use from `begin` to `end`, `steps` steps apart: devices, NICs (worker down, worker up, server up, server down),
 // the thread pools that have a limit, copy engines, and the links of fabric and hosts' insides that have a limit. A NIC

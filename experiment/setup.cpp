@@ -432,6 +432,8 @@ bool Setup::random_ops() const {
 }
 
 Setup make_setup(const Spec& spec, Workloads& workloads) {
+  if (!spec.jobs.empty())
+    fail(spec.jobs.front().job.place, "jobs", "only `stretto run` takes several jobs", "an experiment of one of them");
   Setup setup;
   GraphPointer graph = workloads.get(spec.workload);
   leave_out(spec.workload, graph, setup.assumptions);

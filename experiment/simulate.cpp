@@ -9,6 +9,7 @@
 #include "analysis/staleness.hpp"
 #include "analysis/statistics.hpp"
 #include "analysis/step_observer.hpp"
+#include "experiment/replication.hpp"
 #include "models/plan/fusion.hpp"
 #include "models/training/deadlock.hpp"
 #include "sim/base/assert.hpp"
@@ -21,17 +22,6 @@ namespace stretto::experiment {
 
 namespace {
 
-// A worker at its own pace may do many times its share of the steps that are measured.
-constexpr std::uint32_t kMostOwnShare = 64;
-constexpr std::uint64_t kMostIterations = 1U << 30;
-
-// Without a barrier the last measured step needs the traffic of the step after it around itself.
-std::uint32_t iterations_to_run(const training::Compiled& compiled, const SimulateOptions& options) {
-  if (!compiled.own_pace()) return options.iterations + (compiled.barrier ? 0 : 1);
-  const std::uint64_t most = std::uint64_t{options.iterations} * std::min(compiled.workers, kMostOwnShare) + 1;
-  return static_cast<std::uint32_t>(std::min(most, kMostIterations));
-}
-
 // Until `steps` steps are done: by every worker, or on average where workers go at their own pace.
 program::Status run_steps(const training::Compiled& compiled, program::Simulation& sim, std::uint32_t steps) {
   return compiled.own_pace() ? sim.run_until_total(std::uint64_t{steps} * compiled.workers) : sim.run_until(steps);
@@ -41,88 +31,6 @@ program::Variation variation_of(const Setup& setup, const training::Compiled& co
                                 std::uint32_t replication) {
   return training::compile_variation(compiled, setup.variation, noise_stream(options.seed, replication));
 }
-
-// Time of each W arrivals of W workers at their own pace, whoever they are of.
-std::vector<double> own_pace_steps(const training::Compiled& compiled, const program::Simulation& sim,
-                                   const SimulateOptions& options) {
-  std::vector<Time> ends;
-  for (std::uint32_t w = 0; w < compiled.workers; ++w) {
-    const std::vector<Time>& times = sim.marker_times(compiled.worker_marker(w));
-    ends.insert(ends.end(), times.begin(), times.end());
-  }
-  std::sort(ends.begin(), ends.end());
-  std::vector<double> steps;
-  for (std::size_t i = options.warm_up; i < options.iterations; ++i) {
-    const Time before = i == 0 ? Time() : ends[i * compiled.workers - 1];
-    steps.push_back((ends[(i + 1) * compiled.workers - 1] - before).seconds());
-  }
-  return steps;
-}
-
-// Step times of one replication: from barrier to barrier, or the mean of the workers' steps.
-std::vector<double> step_times(const training::Compiled& compiled, const program::Simulation& sim,
-                               const SimulateOptions& options) {
-  if (compiled.own_pace()) return own_pace_steps(compiled, sim, options);
-  std::vector<double> steps(options.iterations - options.warm_up);
-  const std::size_t markers = compiled.barrier ? 1 : compiled.workers;
-  for (std::size_t m = 0; m < markers; ++m) {
-    const std::vector<Time>& times = sim.marker_times(m);
-    for (std::uint32_t i = options.warm_up; i < options.iterations; ++i) {
-      const Time before = i == 0 ? Time() : times[i - 1];
-      steps[i - options.warm_up] += (times[i] - before).seconds() / static_cast<double>(markers);
-    }
-  }
-  return steps;
-}
-
-double straggler_sum(const training::Compiled& compiled, const program::Simulation& sim, const SimulateOptions& options,
-                     const std::vector<double>& steps) {
-  double sum = 0;
-  std::vector<double> arrivals(compiled.workers);
-  for (std::uint32_t i = options.warm_up; i < options.iterations; ++i) {
-    for (std::uint32_t w = 0; w < compiled.workers; ++w)
-      arrivals[w] = sim.marker_times(compiled.worker_marker(w))[i].seconds();
-    sum += analysis::straggler_effect(arrivals, steps[i - options.warm_up]);
-  }
-  return sum;
-}
-
-// Ordering efficiency of the paper in each measured step, mean over workers; none where a single resource is used.
-std::vector<std::optional<double>> ordering_efficiencies(const Setup& setup, const plan::Plan& plan,
-                                                         const analysis::StepObserver& observer,
-                                                         const std::vector<double>& steps) {
-  std::vector<double> sum(steps.size());
-  std::vector<std::size_t> count(steps.size());
-  for (std::size_t w = 0; w < setup.cluster.workers.size(); ++w) {
-    analysis::OpSums sums = transfer_sums(setup, plan.layout, w);
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      sums.compute = observer.compute(w, i);
-      if (const auto e = analysis::ordering_efficiency(sums, steps[i])) {
-        sum[i] += *e;
-        ++count[i];
-      }
-    }
-  }
-  std::vector<std::optional<double>> means(steps.size());
-  for (std::size_t i = 0; i < steps.size(); ++i)
-    if (count[i] > 0) means[i] = sum[i] / static_cast<double>(count[i]);
-  return means;
-}
-
-// What one replication says.
-struct Replication {
-  std::optional<std::string> deadlock;
-  std::vector<double> steps;
-  double straggler = 0;                           // sum over steps
-  std::vector<std::optional<double>> efficiency;  // per step, where all workers meet
-  std::vector<std::uint64_t> pull_order;
-  std::vector<analysis::ResourceUse> use;
-  analysis::Waits pulls;
-  analysis::Waits pushes;
-  std::vector<std::uint64_t> staleness;
-  std::uint64_t gradients = 0;  // that arrive in the measured steps, and those of them that are dropped
-  std::uint64_t dropped = 0;
-};
 
 Replication replicate(const Setup& setup, const plan::Plan& plan, const training::Compiled& compiled,
                       program::OrderTable order, const SimulateOptions& options, std::uint32_t number) {
@@ -143,29 +51,15 @@ Replication replicate(const Setup& setup, const plan::Plan& plan, const training
     return result;
   }
   result.use = resource_use(compiled, begin, read_counters(compiled, sim), options.iterations - options.warm_up);
-  result.steps = step_times(compiled, sim, options);
-  if (compiled.all_meet()) {
-    result.straggler = straggler_sum(compiled, sim, options, result.steps);
-    result.efficiency = ordering_efficiencies(setup, plan, observer, result.steps);
-  }
-  for (std::size_t i = 0; i < result.steps.size(); ++i) result.pull_order.push_back(observer.pull_order(i));
-  if (observer.staleness() != nullptr) result.staleness = observer.staleness()->counts();
+  measure(setup, plan, compiled, sim, observer, options, Time(), result);
   result.gradients = observer.gradients() - gradients;
   result.dropped = sim.late_arrivals() - dropped;
-  result.pulls = observer.pulls();
-  result.pushes = observer.pushes();
   return result;
 }
 
 // Replications are drawn in rounds of this many, so that several threads have work; the rule that ends them looks at
 // one after the other, whatever the number of threads.
 constexpr std::uint32_t kRound = 8;
-
-bool precise_enough(const std::vector<double>& means, double precision) {
-  if (means.size() < 2) return false;
-  const analysis::Estimate e = analysis::mean_interval(means);
-  return e.ci95_high - e.mean <= precision * e.mean;
-}
 
 }  // namespace
 
@@ -237,13 +131,8 @@ Measured simulate(const Setup& setup, const plan::Plan& plan, const SimulateOpti
   const bool random = is_random(setup, plan);
   const std::uint32_t least = random ? options.min_replications : 1;
   const std::uint32_t most = random ? std::max(options.max_replications, least) : 1;
-  Measured m;
-  double efficiency = 0;
-  std::size_t efficiencies = 0;
+  Accumulated sum;
   bool enough = false;
-  std::vector<std::uint64_t> ages;
-  std::uint64_t gradients = 0;
-  std::uint64_t dropped = 0;
   for (std::uint32_t first = 0; first < most && !enough;) {
     std::vector<Replication> round(std::min(most - first, std::max(first == 0 ? least : 0, random ? kRound : 1U)));
     parallel_for(round.size(), options.threads, [&](std::size_t i) {
@@ -256,43 +145,13 @@ Measured simulate(const Setup& setup, const plan::Plan& plan, const SimulateOpti
         stuck.deadlock = r.deadlock;
         return stuck;
       }
-      m.steps.push_back(r.steps);
-      m.efficiencies.push_back(r.efficiency);
-      m.pull_orders.push_back(r.pull_order);
-      m.means.push_back(analysis::mean(r.steps));
-      if (m.means.back() <= 0)
-        throw UserError("a step takes no time at all", "the op times, scaled by speed and noise, round to 0 ps");
-      m.straggler_effect += r.straggler;
-      add_use(m.resources, r.use);
-      m.pull_waits += r.pulls;
-      m.push_waits += r.pushes;
-      if (ages.size() < r.staleness.size()) ages.resize(r.staleness.size(), 0);
-      for (std::size_t age = 0; age < r.staleness.size(); ++age) ages[age] += r.staleness[age];
-      gradients += r.gradients;
-      dropped += r.dropped;
-      for (const auto& e : r.efficiency)
-        if (e) {
-          efficiency += *e;
-          ++efficiencies;
-        }
-      if (m.means.size() >= least && precise_enough(m.means, options.precision)) {
+      if (sum.add(r, least, options.precision)) {
         enough = true;
         break;
       }
     }
   }
-  const double runs = static_cast<double>(m.means.size());
-  m.straggler_effect /= runs * (options.iterations - options.warm_up);
-  for (analysis::ResourceUse& use : m.resources) {
-    use.utilisation /= runs;
-    use.bytes_per_step /= runs;
-  }
-  m.pull_waits *= 1 / runs;
-  m.push_waits *= 1 / runs;
-  if (compiled.own_pace()) m.staleness = analysis::staleness(ages);
-  if (gradients > 0) m.dropped_gradients = static_cast<double>(dropped) / static_cast<double>(gradients);
-  if (efficiencies > 0) m.ordering_efficiency = efficiency / static_cast<double>(efficiencies);
-  return m;
+  return sum.finish(compiled, options);
 }
 
 Replay replay(const Setup& setup, const plan::Plan& plan, const training::Compiled& compiled,

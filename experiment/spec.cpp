@@ -192,6 +192,18 @@ void resolve_policy(Node& policy) {
 
 // Paths of files as seen from the current directory, since the text leaves its file.
 Node without_directory(const std::string& path, Node value) {
+  if (path == "jobs")
+    for (Node& item : value.items) item = job_without_directory(std::move(item));
+  if (path.starts_with("jobs[")) {
+    const std::size_t dot = path.find('.');
+    if (dot == std::string::npos) return job_without_directory(std::move(value));
+    return without_directory(path.substr(dot + 1), std::move(value));
+  }
+  if (path == "policy") resolve_policy(value);
+  if (path.starts_with("policy.") && (path.find('.', 7) == std::string::npos || path.ends_with(".file"))) {
+    resolve(value);
+    resolve_file(value);
+  }
   if (path == "workload.file" || path == "noise.factors") resolve(value);
   if (path == "noise")
     if (config::Entry* factors = value.find("factors")) resolve(factors->value);
@@ -443,7 +455,9 @@ Experiment load_tree(config::Loader& loader, Node raw, const std::vector<std::st
 
 }  // namespace
 
-Spec read_spec(Reader& reader, const Node& root, const Options& options) {
+namespace {
+
+Spec read_tree(Reader& reader, const Node& root, const Options& options) {
   Spec s;
   if (!root.is_map()) {
     reader.error(root.place, "", fmt::format("expected a mapping, found {}", config::describe(root)));
@@ -456,16 +470,31 @@ Spec read_spec(Reader& reader, const Node& root, const Options& options) {
   DeviceSpec& device = s.cluster.workers.device;
   if (device.kind == DeviceKind::Cpu && !config::find_path(root, "cluster.workers.device.name")) device.name = "cpu";
   if (s.name.empty() && root.place.source) s.name = std::filesystem::path(root.place.source->file).stem().string();
-  check_workload(reader, root, options, s);
-  check_transforms(reader, root, s);
-  check_cluster(reader, root, s);
-  check_noise(reader, root, s);
-  if (reader.diagnostics().empty()) check_modes(reader, root, s);
-  if (reader.diagnostics().empty()) check_all_reduce(reader, root, s);
-  if (reader.diagnostics().empty()) check_topology(reader, root, s);
   check_runs(reader, root, s);
+  if (is_job(root) || !read_jobs(reader, root, options, s)) {
+    check_workload(reader, root, options, s);
+    check_transforms(reader, root, s);
+    check_cluster(reader, root, s);
+    check_noise(reader, root, s);
+    if (reader.diagnostics().empty()) check_modes(reader, root, s);
+    if (reader.diagnostics().empty()) check_all_reduce(reader, root, s);
+    if (reader.diagnostics().empty()) check_workers(reader, root, s);
+  }
+  if (reader.diagnostics().empty() && !is_job(root)) check_topology(reader, root, s);
   return s;
 }
+
+}  // namespace
+
+Spec read_spec(Reader& reader, const Node& root, const Options& options) {
+  if (!is_job(root)) return read_tree(reader, root, options);
+  Spec s;
+  reader.error(root.find("jobs")->place, "jobs", "expected a list of jobs, found an empty value",
+               "list them, or leave jobs out");
+  return s;
+}
+
+Spec read_job(Reader& reader, const Node& root, const Options& options) { return read_tree(reader, root, options); }
 
 Experiment load_experiment(const std::string& path, const std::vector<std::string>& overrides, const Options& options) {
   config::Loader loader;
@@ -519,72 +548,6 @@ std::string shipped_workload(const Options& options, const std::string& name) {
     if (std::filesystem::is_regular_file(file, code)) return file.string();
   }
   return (folder / (name + std::string(kWorkloadSuffixes.front()))).string();
-}
-
-namespace {
-
-// Workers of one group, hosts not shared with other groups.
-void add_workers(const WorkersSpec& all, const WorkerGroupSpec& group, cluster::Cluster& out) {
-  const auto service = [](const ServiceSpec& v) { return cluster::ServiceCost{v.per_message, v.per_byte_ps}; };
-  const NicSpec nic = group.nic.value_or(all.nic);
-  const std::uint32_t per_host = group.per_host.value_or(all.per_host);
-  const auto first = static_cast<std::uint32_t>(out.workers.size());
-  DeviceSpec device = all.device;
-  device.name = group.device.value_or(device.name);
-  device.cores = group.cores.value_or(device.cores);
-  device.speed = group.speed.value_or(device.speed);
-  for (std::uint32_t i = 0; i < group.count; ++i) {
-    cluster::Worker worker{fmt::format("worker {}", first + i),
-                           make_device(device),
-                           {nic.up, nic.down},
-                           all.threads,
-                           service(all.send),
-                           service(all.receive)};
-    if (i % per_host != 0) worker.with_worker = first + i - i % per_host;
-    worker.pcie = group.pcie.value_or(all.pcie);
-    worker.nvlink = all.nvlink;
-    out.workers.push_back(std::move(worker));
-  }
-}
-
-}  // namespace
-
-cluster::Cluster make_cluster(const Spec& spec) {
-  const ClusterSpec& c = spec.cluster;
-  const auto nic = [](const NicSpec& n) { return cluster::Nic{n.up, n.down}; };
-  const auto service = [](const ServiceSpec& v) { return cluster::ServiceCost{v.per_message, v.per_byte_ps}; };
-  cluster::Cluster out;
-  if (c.workers.groups.empty()) add_workers(c.workers, {c.workers.count, {}, {}, {}, {}, {}, {}}, out);
-  for (const WorkerGroupSpec& group : c.workers.groups) add_workers(c.workers, group, out);
-  std::vector<std::uint32_t> worker_hosts;  // first workers
-  for (std::uint32_t w = 0; w < out.workers.size(); ++w)
-    if (!out.workers[w].with_worker) worker_hosts.push_back(w);
-  const std::uint32_t together = std::min(c.servers.per_host, c.servers.count);
-  const bool cores_bind = c.servers.threads == 0 || c.servers.threads * together > c.servers.cores;
-  cluster::Server server{"",
-                         c.servers.colocated > 0 ? cluster::Nic() : nic(c.servers.nic),
-                         c.servers.threads,
-                         service(c.servers.send),
-                         service(c.servers.receive),
-                         c.servers.update_rate.scaled(1 / update_cost(spec.training.optimizer)),
-                         c.servers.aggregate_rate,
-                         {},
-                         {},
-                         cores_bind ? c.servers.cores : 0};
-  if (c.servers.colocated > 0) server.on_worker = 0;
-  out.servers = {server};
-  out.servers_per_host = c.servers.per_host;
-  out.servers_on_workers = c.servers.colocated;
-  out.server_nic = nic(c.servers.nic);
-  out.network = {c.network.model,    c.network.latency, c.network.efficiency, c.network.streams,
-                 c.network.rate_cap, c.network.chunk,   c.network.loopback};
-  out.step_overhead = c.step_overhead;
-  if (spec.training.exchange == Exchange::AllReduce)
-    out.servers.clear();
-  else
-    out = cluster::with_servers(std::move(out), c.servers.count).value();
-  set_fabric(spec, out);
-  return out;
 }
 
 }  // namespace stretto::experiment

@@ -20,6 +20,7 @@
 #include "experiment/spec_search.hpp"
 #include "experiment/spec_topology.hpp"
 #include "models/cluster/cluster.hpp"
+#include "models/cluster/topology.hpp"
 #include "models/graph/graph.hpp"
 #include "sim/base/units.hpp"
 
@@ -283,6 +284,19 @@ struct RunsSpec {
   bool operator==(const RunsSpec&) const = default;
 };
 
+// One of several jobs on a network.
+struct JobSpec {
+  std::string name;  // "" where there is one job only
+  Duration start;
+  std::optional<std::string> workers_on;  // job whose hosts its workers use; none: hosts of its own
+  std::optional<std::string> servers_on;  // the same for its servers
+  bool own_policy = false;                // policies are its one, whatever is compared
+  config::Place place;
+  config::Place workers_place;
+  config::Place servers_place;
+  bool operator==(const JobSpec&) const = default;
+};
+
 struct Spec {
   std::string name;  // that of the file where the file gives none
   WorkloadSpec workload;
@@ -293,6 +307,11 @@ struct Spec {
   NoiseSpec noise;
   SearchSpec search;
   RunsSpec runs;
+  JobSpec job;
+  // Several jobs on the network of this specification; each is complete. The cluster's workers and servers and the
+  // sections workload, training, all_reduce and noise of this one are then their defaults and describe nothing.
+  std::vector<Spec> jobs;
+  std::string jobs_text;  // as YAML flow text
   bool operator==(const Spec&) const = default;
 };
 
@@ -363,8 +382,18 @@ std::string exchange_text(const Spec& spec);
 // ", 2 racks, 4 workers a host"; "" for a star of equal hosts.
 std::string topology_text(const Spec& spec);
 
-// The cluster of the spec, without servers for all-reduce. With comm_compute_ratio NIC rates are left unlimited.
+// The cluster of the spec, without servers for all-reduce. With comm_compute_ratio NIC rates are left unlimited. Of
+// several jobs: all their processes, those of each job together and named after it ("b worker 0").
 cluster::Cluster make_cluster(const Spec& spec);
+
+// Several jobs' processes in one cluster, not yet in a fabric: the workers of each job stand together, and its servers.
+struct JobHosts {
+  cluster::Cluster all;
+  std::vector<std::uint32_t> first_worker;  // per job
+  std::vector<std::uint32_t> first_server;
+  std::vector<std::vector<cluster::HostRef>> of_job;  // hosts of the job's workers, then of its servers alone
+};
+JobHosts job_hosts(const Spec& spec);
 
 // Puts the hosts of make_cluster's cluster into the fabric of the spec, whose rates may come from their NICs.
 void set_fabric(const Spec& spec, cluster::Cluster& cluster);

@@ -104,9 +104,9 @@ void check_all_reduce(Reader& reader, const Node& root, const Spec& s) {
   const auto refuse = [&](const std::string& key, std::string message, std::string hint) {
     reader.error(place_of(root, key), key, std::move(message), std::move(hint));
   };
-  // Other points of the experiment may exchange the other way.
+  // Other points of the experiment, or other jobs, may exchange the other way.
   const Node* vary = config::find_path(root, "vary");
-  const bool both = vary != nullptr && vary->is_map() && vary->find("training.exchange") != nullptr;
+  const bool both = is_job(root) || (vary != nullptr && vary->is_map() && vary->find("training.exchange") != nullptr);
   if (!all_reduce(s)) {
     if (config::find_path(root, "all_reduce") && !both)
       refuse("all_reduce", "means nothing without training.exchange: all_reduce", "say it, or leave this out");

@@ -58,6 +58,10 @@ std::vector<std::uint32_t> host_list(const cluster::Cluster& cluster, bool of_se
   return hosts;
 }
 
+const std::string& name_of(const cluster::Cluster& cluster, cluster::End end) {
+  return end.server ? cluster.servers.at(end.index).name : cluster.workers.at(end.index).name;
+}
+
 // Where a listed host is; none where the text names no place.
 std::optional<std::uint32_t> listed_port(const std::string& place, const TopologySpec& topology, const Nodes& nodes) {
   if (topology.kind == Topology::Links) return nodes.find(place);
@@ -126,7 +130,7 @@ void set_ports(const TopologySpec& topology, cluster::Cluster& cluster) {
         p = slots.next(deal);
         break;
       case Topology::Links:
-        p = nodes.find(fmt::format("{} {}", of_servers ? "server" : "worker", hosts[h])).value_or(0);
+        p = nodes.find(name_of(cluster, {of_servers, hosts[h]})).value_or(0);
         break;
     }
   });
@@ -183,15 +187,12 @@ cluster::Fabric graph_of(const TopologySpec& topology) {
   return cluster::make_graph(nodes.names(), links);
 }
 
-// "worker 3", "server 0"; none where there is no such process.
+// "worker 3", "server 0", of several jobs "b worker 3"; none where there is no such process.
 std::optional<cluster::End> process(const std::string& name, const cluster::Cluster& cluster) {
   for (const bool server : {false, true}) {
-    const std::string head = server ? "server " : "worker ";
-    if (!name.starts_with(head)) continue;
-    const auto number = config::parse_integer(name.substr(head.size()));
     const std::size_t count = server ? cluster.servers.size() : cluster.workers.size();
-    if (number.ok() && number.value >= 0 && number.value < static_cast<std::int64_t>(count))
-      return cluster::End{server, static_cast<std::uint32_t>(number.value)};
+    for (std::uint32_t i = 0; i < count; ++i)
+      if (name_of(cluster, {server, i}) == name) return cluster::End{server, i};
   }
   return std::nullopt;
 }
@@ -219,10 +220,30 @@ class Checks {
   Checks(Reader& reader, const Node& root, const Spec& s) : reader_(reader), root_(root), s_(s) {}
 
   void run() {
-    check_workers();
     check_fields();
     check_fabric();
     if (reader_.diagnostics().empty() && !topology().background.empty()) check_background();
+  }
+
+  void check_workers() {
+    const WorkersSpec& workers = s_.cluster.workers;
+    if (!workers.groups.empty()) {
+      std::uint64_t sum = 0;
+      for (const WorkerGroupSpec& g : workers.groups) sum += g.count;
+      const Node* count = config::find_path(root_, "cluster.workers.count");
+      if (count && config::parse_integer(count->text).value != static_cast<std::int64_t>(sum))
+        refuse("cluster.workers.count", fmt::format("the groups have {} workers", sum),
+               "leave count out where there are groups");
+      if (s_.cluster.network.comm_compute_ratio)
+        reader_.error(s_.cluster.network.ratio_place, "cluster.network.comm_compute_ratio",
+                      "sets one rate for all NICs from one device, and workers.groups may differ",
+                      "give NIC rates in place of it");
+      const bool cores = std::any_of(workers.groups.begin(), workers.groups.end(),
+                                     [](const WorkerGroupSpec& g) { return g.cores.has_value(); });
+      if (cores && workers.device.kind == DeviceKind::Gpu)
+        reader_.error(workers.groups_place, "cluster.workers.groups", "a gpu has no cores",
+                      "say cluster.workers.device.kind: cpu, or leave cores out");
+    }
   }
 
  private:
@@ -254,27 +275,6 @@ class Checks {
     Spec star = s_;
     star.cluster.network.topology = {};
     return make_cluster(star);
-  }
-
-  void check_workers() {
-    const WorkersSpec& workers = s_.cluster.workers;
-    if (!workers.groups.empty()) {
-      std::uint64_t sum = 0;
-      for (const WorkerGroupSpec& g : workers.groups) sum += g.count;
-      const Node* count = config::find_path(root_, "cluster.workers.count");
-      if (count && config::parse_integer(count->text).value != static_cast<std::int64_t>(sum))
-        refuse("cluster.workers.count", fmt::format("the groups have {} workers", sum),
-               "leave count out where there are groups");
-      if (s_.cluster.network.comm_compute_ratio)
-        reader_.error(s_.cluster.network.ratio_place, "cluster.network.comm_compute_ratio",
-                      "sets one rate for all NICs from one device, and workers.groups may differ",
-                      "give NIC rates in place of it");
-      const bool cores = std::any_of(workers.groups.begin(), workers.groups.end(),
-                                     [](const WorkerGroupSpec& g) { return g.cores.has_value(); });
-      if (cores && workers.device.kind == DeviceKind::Gpu)
-        reader_.error(workers.groups_place, "cluster.workers.groups", "a gpu has no cores",
-                      "say cluster.workers.device.kind: cpu, or leave cores out");
-    }
   }
 
   void check_fields() {
@@ -325,8 +325,8 @@ class Checks {
     if (deal.deal != Deal::Listed) {
       if (!is(s_, Topology::Links)) return;
       for (const std::uint32_t first : hosts)
-        if (!nodes.find(fmt::format("{} {}", kind, first)))
-          return refuse(kNetwork + "links", fmt::format("no link ends at '{} {}'", kind, first),
+        if (const std::string name = name_of(cluster, {of_servers, first}); !nodes.find(name))
+          return refuse(kNetwork + "links", fmt::format("no link ends at '{}'", name),
                         fmt::format("name the host so in a link, or list nodes in {}", key));
       return;
     }
@@ -445,6 +445,8 @@ std::string topology_text(const Spec& spec) {
     text += fmt::format(", {} groups of workers", spec.cluster.workers.groups.size());
   return topology.background.empty() ? text : text + ", background traffic";
 }
+
+void check_workers(Reader& reader, const Node& root, const Spec& s) { Checks(reader, root, s).check_workers(); }
 
 void check_topology(Reader& reader, const Node& root, const Spec& s) { Checks(reader, root, s).run(); }
 

@@ -124,6 +124,7 @@ const std::vector<config::Field<Spec>>& spec_fields() {
     add_all_reduce_fields(rows);
     add_policies_field(rows);
     add_noise_fields(rows);
+    add_jobs_field(rows);
     add_search_fields(rows);
     add_runs(rows);
     add_sweep_fields(rows);

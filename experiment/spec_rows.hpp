@@ -39,6 +39,18 @@ void add_noise_fields(Rows& rows);
 void add_search_fields(Rows& rows);
 void add_sweep_fields(Rows& rows);
 
+void add_jobs_field(Rows& rows);
+
+// The jobs of a specification that has some; false where it has none.
+bool read_jobs(config::Reader& reader, const config::Node& root, const Options& options, Spec& s);
+// The specification of one job: a tree in which `jobs` is empty. Its topology is that of all of them.
+Spec read_job(config::Reader& reader, const config::Node& root, const Options& options);
+bool is_job(const config::Node& root);
+// A job's text with paths of files as seen from the current directory.
+config::Node job_without_directory(config::Node item);
+// Rules of groups of workers.
+void check_workers(config::Reader& reader, const config::Node& root, const Spec& s);
+
 // Rules around all-reduce.
 void check_all_reduce(config::Reader& reader, const config::Node& root, const Spec& s);
 

@@ -123,6 +123,8 @@ class SweepReader {
     for (const std::string& text : texts) collect([&] { sets.push_back(config::parse_override(text)); });
     collect([&] {
       s_.root_ = s_.loader_.resolve(std::move(raw_), sets);
+      if (const config::Entry* jobs = s_.root_.find("jobs"))
+        reader_.error(jobs->place, "jobs", "only `stretto run` takes several jobs", "vary runs them at several points");
       s_.axes_ = read_axes(reader_, s_.root_, kMaxSweepPoints);
       read_ranges();
       read_sample();

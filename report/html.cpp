@@ -126,6 +126,14 @@ std::string origin_json(const Origin& origin) {
   return w.finish();
 }
 
+// The page tells results apart by their policy.
+void name_by_job(analysis::PolicyResult& r) {
+  if (!r.job) return;
+  const std::string beside =
+      r.job->compared.empty() || r.job->compared == r.policy ? std::string() : " (others: " + r.job->compared + ")";
+  r.policy = r.job->name + ": " + r.policy + beside;
+}
+
 void add(std::string& out, std::string_view id, std::string_view json) {
   out += "<script type=\"application/json\" id=\"data-";
   out += id;
@@ -168,7 +176,9 @@ std::string html(const Page& page) {
   std::string out(kPageHead);
   add(out, "origin", origin_json(page.origin));
   if (page.result) {
-    add(out, "result", json(*page.result));
+    analysis::RunResult named = *page.result;
+    for (analysis::PolicyResult& r : named.results) name_by_job(r);
+    add(out, "result", json(named));
     add(out, "steps", steps_json(page));
     // Each apart, so that a page reads only the two that it shows.
     for (std::size_t i = 0; i < page.steps.size(); ++i) add(out, fmt::format("step-{}", i), step_json(page.steps[i]));

@@ -79,9 +79,33 @@ void step_time(Writer& w, const PolicyResult& r) {
   w.member("samples_per_s", r.samples_per_s);
 }
 
+void job(Writer& w, const analysis::JobResult& j) {
+  w.key("job").begin_object();
+  w.member("name", j.name).member("compared", j.compared).member("start_s", j.start);
+  figure(w, "alone_s", j.alone_s);
+  if (j.slowdown) {
+    w.key("slowdown").begin_object(kInline);
+    w.member("mean", j.slowdown->mean).member("ci95_low", j.slowdown->ci95_low);
+    w.member("ci95_high", j.slowdown->ci95_high).end_object();
+  } else {
+    absent(w, "slowdown", "deadlock");
+  }
+  if (j.contended.empty()) {
+    absent(w, "contended", j.slowdown ? "the job shares no link with another one" : "deadlock");
+  } else {
+    w.key("contended").begin_object(kInline);
+    w.member("name", j.contended).member("utilisation", j.contended_use);
+    w.key("shares").begin_object(kInline);
+    for (const analysis::JobShare& s : j.contended_by) w.member(s.job, s.share);
+    w.end_object().end_object();
+  }
+  w.end_object();
+}
+
 void policy_result(Writer& w, const PolicyResult& r) {
   w.begin_object();
   w.member("policy", r.policy);
+  if (r.job) job(w, *r.job);
   w.key("vary").begin_object(kInline);
   for (const auto& [path, value] : r.vary) w.member(path, value);
   w.end_object();

@@ -119,6 +119,27 @@ Field list(const char* key, std::vector<T>& to, F read_one) {
           [&to, read_one](const Value& v) { v.elements([&](const Value& e) { read_one(e, to.emplace_back()); }); }};
 }
 
+void read_job(const Value& v, analysis::JobResult& j) {
+  std::string ignored;
+  std::vector<Field> fields{field("name", j.name), field("compared", j.compared), field("start_s", j.start)};
+  add_figure(fields, "alone_s", j.alone_s);
+  add_maybe(fields, "slowdown", ignored, [&](const Value& s) {
+    Estimate& e = j.slowdown.emplace();
+    s.fields({field("mean", e.mean), field("ci95_low", e.ci95_low), field("ci95_high", e.ci95_high)});
+  });
+  add_maybe(fields, "contended", ignored, [&](const Value& c) {
+    c.fields({field("name", j.contended),
+              field("utilisation", j.contended_use),
+              {"shares", true, [&](const Value& s) {
+                 s.members([&](std::string_view job, const Value& share) {
+                   j.contended_by.push_back({std::string(job), 0});
+                   read(share, j.contended_by.back().share);
+                 });
+               }}});
+  });
+  v.fields(fields);
+}
+
 void read_policy(const Value& v, PolicyResult& r) {
   std::string ignored;
   std::vector<Field> fields{field("policy", r.policy), {"vary", true, [&](const Value& vary) {
@@ -127,6 +148,7 @@ void read_policy(const Value& v, PolicyResult& r) {
                                                             read(value, r.vary.back().second);
                                                           });
                                                         }}};
+  fields.push_back({"job", false, [&](const Value& j) { read_job(j, r.job.emplace()); }});
   add_maybe(fields, "step_time_s", ignored, [&](const Value& t) { read_step_time(t, r.step_time); });
   add_maybe(fields, "samples_per_s", ignored, [&](const Value& s) { read(s, r.samples_per_s); });
   add_figure(fields, "scaling_efficiency", r.scaling_efficiency);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "analysis/words.hpp"
+#include "report/jobs.hpp"
 #include "report/table.hpp"
 #include "sim/base/diagnostic.hpp"
 
@@ -302,6 +303,7 @@ std::string summary_text(const std::vector<std::span<const PolicyResult>>& point
 std::string point_text(std::span<const PolicyResult> point) {
   std::string out;
   const std::string title = point_title(point.front());
+  if (point.front().job) return (title.empty() ? "" : wrap(title, kWide, 2)) + jobs_text(point, kWide);
   const std::string table = render(point_table(point), kWide);
   std::size_t width = kNarrow;
   for (std::size_t at = 0; at < table.size();) {
@@ -355,7 +357,7 @@ std::string text(const analysis::RunResult& result) {
   out += wrap(escape_control(result.setup), kNarrow, 2);
   if (points.size() > 1) out += fmt::format("the first of {} points; ", points.size());
   out += fmt::format("seed {}{}\n", result.seed, replications_text(result));
-  if (points.size() > 1) out += '\n' + summary_text(points);
+  if (points.size() > 1 && !all.front().job) out += '\n' + summary_text(points);
   for (const auto& point : points) out += '\n' + point_text(point);
   if (!result.assumptions.empty()) {
     out += "\nThe answer rests on:\n";

@@ -132,7 +132,8 @@ struct Compiled {
   std::vector<program::PoolId> server_threads;
   std::vector<HostLinks> worker_links;  // of its host
   std::vector<HostLinks> server_links;
-  std::vector<InnerLink> inner_links;  // by kind, then number
+  std::vector<InnerLink> inner_links;       // by kind, then number
+  std::vector<cluster::LinkRef> link_refs;  // of each link of the program; one for all where one rank stands for all
   // All-reduce: links and threads of a worker may be those of all; `push` and `pull` hold the turns of the collectives
   // that reduce and of those that gather, of worker 0 and the first transfer of each bucket only.
   Exchange exchange = Exchange::ParameterServer;

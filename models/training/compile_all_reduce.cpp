@@ -55,6 +55,8 @@ void Compiler::add_ranks() {
       HostLinks links;
       links.up = wires.add_link(host + " NIC up", worker.nic.up.scaled(efficiency));
       links.down = wires.add_link(host + " NIC down", worker.nic.down.scaled(efficiency));
+      out_.link_refs.push_back({cluster::LinkKind::WorkerNicUp, w});
+      out_.link_refs.push_back({cluster::LinkKind::WorkerNicDown, w});
       out_.worker_links.push_back(links);
     } else {
       out_.worker_links.push_back(out_.worker_links[host_of(w) * o.per_host]);
@@ -62,6 +64,8 @@ void Compiler::add_ranks() {
     HostLinks inside;
     inside.up = wires.add_link(name + " inside its host, up", o.inside_rate);
     inside.down = wires.add_link(name + " inside its host, down", o.inside_rate);
+    out_.link_refs.push_back({cluster::LinkKind::NvlinkUp, w});
+    out_.link_refs.push_back({cluster::LinkKind::NvlinkDown, w});
     inside_links_.push_back(inside);
     rank_streams_.push_back(builder_.add_channel(span));
   }

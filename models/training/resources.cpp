@@ -37,6 +37,7 @@ network::LinkId Compiler::link(cluster::LinkRef ref) {
   network::LinkId& id = of_kind[ref.of];
   if (id.valid()) return id;
   id = builder_.wires().add_link(cluster::link_name(cluster_, ref), cluster::link_rate(cluster_, ref));
+  out_.link_refs.push_back(ref);
   if (ref.kind < cluster::LinkKind::Fabric) return id;
   const cluster::Fabric& fabric = cluster_.network.fabric;
   const std::uint32_t back =

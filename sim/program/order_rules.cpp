@@ -15,10 +15,15 @@ void Simulation::join_ready(std::uint32_t a) {
   const auto& list = order_->delayed;
   const auto d = std::lower_bound(list.begin(), list.end(), a,
                                   [](const Delayed& delayed, std::uint32_t join) { return delayed.join < join; });
-  if (d == list.end() || d->join != a || (d->first_only && done_[a] > 0) || d->by == Duration())
+  Duration by;
+  if (d != list.end() && d->join == a) {
+    if (!d->first_only || done_[a] == 0) by += d->by;
+    if (done_[a] == 0) by += d->start;
+  }
+  if (by == Duration())
     completed_.push_back(a);
   else
-    queue_.push(now_ + d->by, Phase::Begin, kDelayEnd, a);
+    queue_.push(now_ + by, Phase::Begin, kDelayEnd, a);
 }
 
 // The message that the channel hands over next, if any may go.

@@ -12,11 +12,13 @@ namespace stretto::program {
 
 inline constexpr std::uint32_t kPassFreely = std::numeric_limits<std::uint32_t>::max();
 
-// A join that ends some time after all that it waits for has come: in every iteration, or only in the first.
+// A join that ends some time after all that it waits for has come: in every iteration, or only in the first; and in the
+// first later still by `start`.
 struct Delayed {
   std::uint32_t join = 0;
   Duration by;
   bool first_only = false;
+  Duration start = {};
   bool operator==(const Delayed&) const = default;
 };
 
@@ -44,8 +46,11 @@ struct OrderTable {
   std::vector<std::uint32_t> item;
   std::vector<std::uint32_t> draw;
   std::vector<Delayed> delayed;  // ascending by join
-  // Stream of the draws of Unordered channels and Random pools.
+  // Stream of the draws of Unordered channels and Random pools, and per activity what tells its draws from those of
+  // others; empty: its number.
   std::uint64_t stream = 0;
+  std::vector<std::uint64_t> draw_id;
+  std::uint64_t id(std::uint32_t activity) const { return draw_id.empty() ? activity : draw_id[activity]; }
 };
 
 }  // namespace stretto::program

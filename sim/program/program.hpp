@@ -13,6 +13,7 @@
 // An edge a -> b of distance d (0 or 1) says: b of iteration i + d waits for a of iteration i. Edges of distance 1 into
 // iteration 0 are satisfied from the start. Instances of one activity run in the order of iterations. An activity may
 // run ahead of its successors; what comes more than one iteration early costs O(log) and memory for each such arrival.
+// Endless activities (StepProgram::endless) know no last iteration, whatever is asked of the others.
 // Skipping: a group of activities watches one more. If that one has finished an iteration by the time the group's first
 // activity is ready in it, the group skips it: its instances take no time and no resource, tell no observer and pass
 // their turn. What members wait for in an iteration must come after the first.
@@ -111,6 +112,9 @@ struct StepProgram {
   std::vector<ActivityId> markers;  // activities whose completion times are kept
   std::vector<SkipGroup> skips;
   std::vector<std::uint32_t> skip_of;  // per activity: its group or kNoSkip; empty without groups
+
+  // Activities from this number on are endless. No edge leads from one of these to the others or back.
+  std::uint32_t endless = 0xFFFFFFFFU;
 
   static constexpr std::uint32_t kNoSkip = 0xFFFFFFFFU;
 

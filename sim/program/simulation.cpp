@@ -133,7 +133,7 @@ void Simulation::ready(std::uint32_t a) {
           job.key = order_->rank.empty() ? 0 : order_->rank[a];
           break;
         case PoolRule::Random:
-          job.key = hash_draw(order_->stream, done_[a], a);
+          job.key = hash_draw(order_->stream, done_[a], order_->id(a));
           break;
       }
       submit(activity.where, job);
@@ -176,7 +176,7 @@ bool Simulation::token(std::uint32_t a, std::uint32_t iteration) {
 
 void Simulation::complete(std::uint32_t a) {
   const std::uint32_t iteration = done_[a]++;
-  ++finished_;
+  finished_ += a < program_->endless ? 1 : 0;
   const bool skip =
       !program_->skip_of.empty() && program_->skip_of[a] != StepProgram::kNoSkip && skipped_[program_->skip_of[a]] != 0;
   if (observer_ != nullptr && !skip) {
@@ -191,6 +191,7 @@ void Simulation::complete(std::uint32_t a) {
     for (auto m = std::lower_bound(marker_of_.begin(), marker_of_.end(), std::pair(a, 0U));
          m != marker_of_.end() && m->first == a; ++m) {
       marker_times_[m->second].push_back(now_);
+      if (iteration >= marker_passes_.size()) marker_passes_.resize(2 * (std::size_t{iteration} + 1), 0);
       ++marker_passes_[iteration];
       ++passes_;
     }
@@ -214,12 +215,12 @@ void Simulation::complete(std::uint32_t a) {
     const Edge edge = program_->edges[e];
     const std::uint32_t b = edge.to();
     const std::uint32_t at = iteration + program_->distance(edge);
-    if (at < iterations_ && token(b, at) && b != a && done_[b] == at) ready(b);
+    if ((at < iterations_ || b >= program_->endless) && token(b, at) && b != a && done_[b] == at) ready(b);
   }
   if (skip) late_arrivals_ = late;
   // What came early for the next iteration may be all that it waits for.
   const std::uint32_t next = iteration + 1;
-  if (next < iterations_ && open_[2 * a + (next & 1U)] == 0) ready(a);
+  if ((next < iterations_ || a >= program_->endless) && open_[2 * a + (next & 1U)] == 0) ready(a);
 }
 
 double Simulation::varied(std::uint32_t a, std::uint32_t pool) {
@@ -350,7 +351,7 @@ void Simulation::reorder(const OrderTable& order) {
 // Messages that may go at the same instant go in random order, fresh in each iteration.
 std::uint64_t Simulation::random_key(std::uint32_t a) const {
   const std::uint64_t iteration = static_cast<std::uint64_t>(done_[a]) << 40;
-  const std::uint64_t place = hash_draw(order_->stream, done_[a], a);
+  const std::uint64_t place = hash_draw(order_->stream, done_[a], order_->id(a));
   if (order_->alternatives.empty() || order_->item[a] == kPassFreely) return iteration | (place >> 24);
   const std::uint32_t c = program_->activities[a].where;
   const auto& ranks = order_->alternatives[hash_draw(order_->stream, done_[a], order_->draw[c], kAlternative) %
@@ -586,12 +587,6 @@ Status Simulation::run_until_total(std::uint64_t total) {
   while (passes_ < total)
     if (!instant()) return Status::Deadlock;
   return Status::Reached;
-}
-
-Status Simulation::run() {
-  while (instant()) {
-  }
-  return finished_ == static_cast<std::uint64_t>(program_->size()) * iterations_ ? Status::Reached : Status::Deadlock;
 }
 
 }  // namespace stretto::program

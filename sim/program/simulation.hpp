@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -47,7 +48,7 @@ struct Blocked {
 
 class Simulation {
  public:
-  // `iterations` > 0: instances of later iterations are never started.
+  // `iterations` > 0: instances of later iterations are never started, but for endless activities.
   Simulation(const StepProgram& program, const OrderTable& order, std::uint32_t iterations,
              const Variation* variation = nullptr);
 
@@ -67,7 +68,18 @@ class Simulation {
   void reorder(const OrderTable& order);
   // Runs until all markers together have been passed `total` times.
   Status run_until_total(std::uint64_t total);
-  // Runs until nothing is left to happen; Deadlock if an activity has not run in every iteration.
+  // Marker `m` of `markers` passed `count` times: each of them, or with `together` all of them in sum.
+  struct Goal {
+    std::uint32_t first_marker = 0;
+    std::uint32_t markers = 0;
+    std::uint64_t count = 0;
+    bool together = false;
+  };
+  bool reached(const Goal& goal) const;
+  // Runs until one of the goals is reached that is not yet, there being one.
+  Status run_until_any(std::span<const Goal> goals);
+  // Runs until nothing is left to happen, or with endless activities until all others have ended; Deadlock if one of
+  // these has not run in every iteration.
   Status run();
 
   Time now() const { return now_; }
@@ -80,6 +92,7 @@ class Simulation {
   std::uint64_t late_arrivals() const { return late_arrivals_; }
   // Instances of the activity that have ended, skipped ones included.
   std::uint32_t done(ActivityId activity) const { return done_[activity.index()]; }
+  // Instances that have ended, without those of endless activities.
   std::uint64_t finished() const { return finished_; }
   // Why a deadlocked simulation cannot go on: at most `limit` entries, those nearest to a cause first (cycles, then
   // what waits for them). O(activities + edges).

@@ -7,8 +7,11 @@
 #include <array>
 #include <cstdlib>
 #include <numeric>
+#include <span>
+#include <tuple>
 #include <vector>
 
+#include "sim/program/joined.hpp"
 #include "sim/program/simulation.hpp"
 #include "tests/property/random_program.hpp"
 #include "tests/support/recorder.hpp"
@@ -30,6 +33,60 @@ void expect_same(const Recorder& a, const Recorder& b, std::size_t skipped_of_a,
   ASSERT_EQ(a.records.size() - skipped_of_a, b.records.size());
   for (std::size_t i = 0; i < b.records.size(); ++i)
     ASSERT_TRUE(same(a.records[skipped_of_a + i], b.records[i])) << "program " << trial << " record " << i;
+}
+
+// Links of `program`, numbered from `first`.
+std::vector<network::LinkId> links_from(const program::StepProgram& program, std::size_t first) {
+  std::vector<network::LinkId> links;
+  for (std::size_t l = 0; l < program.wires.links.size(); ++l) links.emplace_back(first + l);
+  return links;
+}
+
+// Two programs side by side on links of their own run as each alone.
+TEST(RandomPrograms, PartsThatShareNothingDoNotMeet) {
+  RandomStream random(1, "simulation/parts");
+  for (std::uint32_t trial = 0; trial < trials(200, 10'000); ++trial) {
+    const RandomProgram a = random_program(random, static_cast<std::uint32_t>(2 + random.below(20)));
+    const RandomProgram b = random_program(random, static_cast<std::uint32_t>(2 + random.below(20)));
+    if (a.program.network_model != b.program.network_model || a.program.chunk != b.program.chunk) continue;
+    constexpr std::uint32_t kIterations = 4;
+    std::vector<Recorder> alone(2);
+    for (std::size_t i = 0; i < 2; ++i) {
+      const RandomProgram& r = i == 0 ? a : b;
+      const program::Part part{&r.program, links_from(r.program, 0), i + 1};
+      const program::Joined joined = program::join(std::span(&part, 1), r.program.wires.links, false);
+      const program::OrderTable order = program::join(joined, std::span(&r.order, 1), 7);
+      Simulation s(joined.program, order, kIterations);
+      s.observe(&alone[i]);
+      ASSERT_EQ(s.run(), Status::Reached) << "program " << trial;
+    }
+    const std::array<program::Part, 2> parts{
+        program::Part{&a.program, links_from(a.program, 0), 1},
+        program::Part{&b.program, links_from(b.program, a.program.wires.links.size()), 2}};
+    std::vector<network::Link> links = a.program.wires.links;
+    links.insert(links.end(), b.program.wires.links.begin(), b.program.wires.links.end());
+    const program::Joined joined = program::join(parts, links, false);
+    const std::array<program::OrderTable, 2> tables{a.order, b.order};
+    const program::OrderTable order = program::join(joined, tables, 7);
+    Simulation s(joined.program, order, kIterations);
+    std::vector<Recorder> together(2);
+    program::PartObservers split(joined, {&together[0], &together[1]});
+    s.observe(&split);
+    ASSERT_EQ(s.run(), Status::Reached) << "program " << trial;
+    for (std::size_t i = 0; i < 2; ++i) {
+      // Records of one instant may come in another order.
+      const auto before = [](const auto& x, const auto& y) {
+        return std::tuple(x.end, x.activity, x.iteration) < std::tuple(y.end, y.activity, y.iteration);
+      };
+      for (auto* records : {&alone[i].records, &together[i].records})
+        std::stable_sort(records->begin(), records->end(), before);
+      ASSERT_EQ(alone[i].records.size(), together[i].records.size());
+      for (std::size_t k = 0; k < alone[i].records.size(); ++k) {
+        ASSERT_EQ(alone[i].records[k].activity, together[i].records[k].activity) << "program " << trial;
+        ASSERT_EQ(alone[i].records[k].end, together[i].records[k].end) << "program " << trial;
+      }
+    }
+  }
 }
 
 TEST(RandomPrograms, ResetCopyAndPausesChangeNothing) {

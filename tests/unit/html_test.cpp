@@ -111,6 +111,29 @@ TEST(Svg, ShowsEveryPolicyOnce) {
   EXPECT_EQ(xml_text("a<b>&\"c\"\n"), "a&lt;b&gt;&amp;&quot;c&quot;\\n");
 }
 
+// A result of several jobs reads back, and the page tells them apart.
+TEST(ReadResult, JobsReadBack) {
+  analysis::RunResult result = sample_result();
+  for (std::size_t i = 0; i < result.results.size(); ++i) {
+    analysis::JobResult& job = result.results[i].job.emplace();
+    job.name = i % 2 == 0 ? "a" : "b";
+    job.compared = "fifo";
+    job.start = 0.25 * static_cast<double>(i);
+    job.alone_s.value = 1.25;
+    if (i == 0) {
+      job.slowdown = analysis::Estimate{1.5, 1.4, 1.6};
+      job.contended = "a server 0 NIC up";
+      job.contended_use = 0.75;
+      job.contended_by = {{"a", 0.25}, {"b", 0.75}};
+    }
+  }
+  const std::string text = json(result);
+  EXPECT_EQ(json(read_result(text, "result.json")), text);
+  Page page;
+  page.result = result;
+  EXPECT_NE(html(page).find("\"a: "), std::string::npos);
+}
+
 TEST(ReadResult, WritesTheSameBytes) {
   analysis::RunResult run = sample_result();
   run.seed = 18446744073709551615U;
