@@ -27,8 +27,8 @@ std::vector<LocatedAxis> read_axes(config::Reader& reader, const config::Node& r
 std::vector<config::Override> overrule(std::vector<LocatedAxis>& axes, const std::vector<config::Override>& sets,
                                        std::vector<Diagnostic>& warnings);
 
-// The tree without what `vary` and `sweep` hold: what every point starts from, so that n points do not copy n values
-// each.
+// The tree with the keys of `vary` and `sweep` but not what they hold: what every point starts from, so that n points
+// do not copy n values each.
 config::Node without_axes(config::Node root);
 
 // By place, each once; files in the order of their first finding.

@@ -49,10 +49,11 @@ void add_inputs(const Spec& spec, std::set<std::string>& inputs) {
 
 Node without_axes(Node root) {
   for (config::Entry& entry : root.entries)
-    if (entry.key == "vary" || entry.key == "sweep") {
-      entry.value = Node();
-      entry.value.place = entry.place;
-    }
+    if (entry.key == "vary" || entry.key == "sweep")
+      for (config::Entry& axis : entry.value.entries) {
+        axis.value = Node();
+        axis.value.place = axis.place;
+      }
   return root;
 }
 

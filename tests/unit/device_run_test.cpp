@@ -199,7 +199,7 @@ TEST_F(DeviceRun, EmpiricalNoiseHasTheGivenFactors) {
   EXPECT_TRUE(has(errors({empirical, "noise.factors=[1]", "noise.compute_cv=0.1"}), "leave compute_cv out"));
   EXPECT_TRUE(has(errors({empirical, "noise.factors=" + write("bad.txt", "1\nx\n")}), "line 2 of"));
   EXPECT_TRUE(has(errors({empirical, "noise.factors=" + write("none.txt", "#\n")}), "there is no number"));
-  EXPECT_TRUE(has(errors({empirical, "noise.factors=nowhere.txt"}), "cannot read"));
+  EXPECT_TRUE(has(errors({empirical, "noise.factors=nowhere.txt"}), "no such file"));
   EXPECT_TRUE(has(errors({empirical, "noise.factors=[0]"}), "out of range"));
 }
 
