@@ -144,8 +144,8 @@ def table(cells, missing, arguments):
            'tensors, so that they stand in the sliced rows only, where slices are a thousandth of all bytes with one '
            'worker and a three-hundredth with several, or what a policy says if that is better. Seconds are those of '
            'the search and of all policies, on a machine that did other work too.', '',
-           *([f'{missing} of {len(cells) + missing} cells were not run; `--state results/search/cells.jsonl` goes on.', '']
-             if missing else []), *summary(cells), '']
+           *([f'{missing} of {len(cells) + missing} cells were not run; `--state results/search/cells.jsonl` goes on.',
+              ''] if missing else []), *summary(cells), '']
     for title, *_ in KINDS:
         mine = [c for c in cells if c['kind'] == title]
         if not mine:
