@@ -117,16 +117,3 @@ def test_a_task_dies_with_its_parent(tmp_path: pathlib.Path) -> None:
 def test_ports_differ() -> None:
     addresses = network.loopback_addresses(20)
     assert len(set(addresses)) == 20 and all(address.startswith('127.0.0.1:') for address in addresses)
-
-
-def test_priority_counts_against_other_sessions() -> None:
-    """Where the kernel groups processes by session, the session of a task is what gets the priority."""
-    if os.getuid() or not pathlib.Path('/proc/self/autogroup').exists():
-        pytest.skip('not root, or a kernel without autogroups')
-    program = ('from stretto_tf import processes; import pathlib; '
-               'print(processes.raise_priority(), pathlib.Path("/proc/self/autogroup").read_text())')
-    done = subprocess.run([sys.executable, '-c', program], capture_output=True, text=True, timeout=60, check=True)
-    assert done.stdout.split()[0] == '-15'
-    assert done.stdout.split()[-2:] == ['nice', '-15']
-    before = pathlib.Path('/proc/self/autogroup').read_text()
-    assert before.split()[-1] != '-15'

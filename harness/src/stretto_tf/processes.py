@@ -57,16 +57,10 @@ def die_with_parent(parent: int) -> None:
 
 
 def raise_priority() -> int:
-    """Puts this process, and threads it starts later, before those of others where that is allowed; its nice value.
-
-    Where the kernel groups processes by session (autogroup), nice values count within a session only, and the session
-    has one of its own: the process begins a session.
-    """
+    """Puts this process, and threads it starts later, before those of others where that is allowed; its nice value."""
     try:
         os.setpriority(os.PRIO_PROCESS, 0, EMULATED_NICE)
-        os.setsid()
-        pathlib.Path('/proc/self/autogroup').write_text(str(EMULATED_NICE))
-    except OSError:  # not allowed, begun already, or a kernel without autogroups
+    except PermissionError:
         pass
     return os.getpriority(os.PRIO_PROCESS, 0)
 
