@@ -112,6 +112,7 @@ def wait_for_own_namespaces(run: Run, count: int) -> dict[str, int]:
 def test_nothing_is_left_after_a_signal(bundle: dict[str, Any], tmp_path: pathlib.Path, needs_namespaces: None,
                                         number: signal.Signals, code: int) -> None:
     bundle['cluster']['network'] = 'namespaces'
+    bundle['steps'] = 2000  # so many that it is still running when the signal comes
     run = Run(tmp_path, bundle)
     tasks = wait_for_own_namespaces(run, 3)
     spaces = namespaces_of(list(tasks.values()))
