@@ -14,19 +14,16 @@ import concurrent.futures
 import csv
 import functools
 import hashlib
-import io
 import json
 import os
 import pathlib
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 
 import paper_page
+from runs import ROOT, call, number, rounded, swept
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
 CONFIGS = ROOT / 'configs' / 'paper'
 SWEEPS = ('workers', 'sixteen', 'servers', 'ratio', 'stragglers', 'weight_decay', 'bound')
 PARTS = (*SWEEPS, 'orders', 'search')
@@ -43,30 +40,9 @@ FIGURES = ('step_time_s', 'step_time_ci95_low_s', 'step_time_ci95_high_s', 'gain
            'gain_over_random_ci95_low', 'gain_over_random_ci95_high', 'straggler_effect', 'ordering_efficiency', 'gap')
 
 
-def call(program, *words):
-    done = subprocess.run([str(program), *map(str, words)], cwd=ROOT, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        sys.exit(f'stretto {" ".join(map(str, words))} ended with {done.returncode}:\n{done.stderr}')
-    return done.stdout
-
-
-def number(value):
-    """Of a text with or without a percent sign."""
-    value = value.strip()
-    return float(value[:-1]) / 100 if value.endswith('%') else float(value)
-
-
-def rounded(value):
-    return None if value in ('', None) else float(f'{float(value):.6g}')
-
-
 def sweep(program, name, cells, threads):
-    store = cells / f'{name}.sqlite'
-    call(program, 'sweep', f'configs/paper/{name}.yaml', '--store', store, '--threads', threads, '--quiet')
     rows = []
-    for row in csv.DictReader(io.StringIO(call(program, 'results', 'export', 'csv', store))):
-        if row['status'] != 'done' or row['deadlock']:
-            sys.exit(f'{name}: point {row["point"]} has no result: {row["error"]}{row["deadlock"]}')
+    for row in swept(program, f'configs/paper/{name}.yaml', cells / f'{name}.sqlite', threads):
         known = {**COMMON, 'mode': 'training', **FIXED[name],
                  **{short: row[path] for path, short in FIELDS.items() if path in row}}
         rows.append({'model': known['model'].removeprefix('slim_'), 'mode': known['mode'],

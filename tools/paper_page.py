@@ -4,12 +4,12 @@ import json
 import pathlib
 import statistics
 
-from paper_plots import PLOTS
+from paper_plots import PLOTS, SIZES, of_eight, pick, sized
+from runs import percent, table
 
 MODELS = ('alexnet_v2', 'inception_v1', 'inception_v2', 'inception_v3', 'resnet_50_v1', 'resnet_101_v1', 'resnet_50_v2',
           'resnet_101_v2', 'vgg_16', 'vgg_19')
 MODES = ('inference', 'training')
-SIZES = ((1, 1), (2, 1), (4, 1), (8, 2), (16, 4))  # workers, servers
 TABLES = ('workers', 'sixteen', 'servers', 'ratio', 'stragglers', 'weight_decay', 'bound')
 
 
@@ -28,10 +28,6 @@ def load(data):
             for name, value in data.items()}
 
 
-def pick(rows, **values):
-    return [r for r in rows if all(r[k] == v for k, v in values.items())]
-
-
 def one(rows, **values):
     [row] = pick(rows, **values)
     return row
@@ -42,22 +38,13 @@ def gain(row):
     return f'{100 * value:+.1f} ± {50 * (high - low):.1f}'
 
 
-def percent(value, digits=1):
-    return f'{100 * value:.{digits}f}'
+def enforced(rows):
+    return [r for r in rows if r['policy'] in ('tic', 'tac')]
 
 
-def table(head, rows):
-    return ['| ' + ' | '.join(head) + ' |', '|---' * len(head) + '|',
-            *('| ' + ' | '.join(cells) + ' |' for cells in rows), '']
-
-
-def sized(data):
-    """Rows of question 1: the paper's four workers a server, and fewer workers on one."""
-    return [r for r in data['workers'] + data['sixteen'] + data['servers'] if (r['workers'], r['servers']) in SIZES]
-
-
-def of_eight(data):
-    return pick(data['workers'] + data['servers'], workers=8)
+def straggler_quotient(rows):
+    """Straggler effect under random orders over that under TAC, of one cell's rows."""
+    return one(rows, policy='random')['straggler_effect'] / one(rows, policy='tac')['straggler_effect']
 
 
 def gains(rows, key, values, title):
@@ -65,7 +52,7 @@ def gains(rows, key, values, title):
     for mode in MODES:
         for policy in ('tic', 'tac'):
             lines += [f'{policy.upper()} over random, {mode}, %:', '']
-            lines += table(['network', *(f'{title} {v}' for v in values)],
+            lines += table(['network', *(f'{title} {v:g}' for v in values)],
                            [[m, *(gain(one(rows, model=m, mode=mode, policy=policy, **{key: v})) for v in values)]
                             for m in MODELS])
     return lines
@@ -102,13 +89,7 @@ def question_3(data):
              'the '
              'backward pass (twice the forward pass) and the pushes, which no order of pulls shortens.', '',
              '![gain against ratio](ratio.svg)', '']
-    for mode in MODES:
-        for policy in ('tic', 'tac'):
-            lines += [f'{policy.upper()} over random, {mode}, %:', '']
-            lines += table(['network', *(f'r = {v:g}' for v in ratios(data))],
-                           [[m, *(gain(one(data['ratio'], model=m, mode=mode, policy=policy, ratio=v))
-                                  for v in ratios(data))] for m in MODELS])
-    return lines
+    return lines + gains(data['ratio'], 'ratio', ratios(data), 'r =')
 
 
 def straggler_row(rows, policies):
@@ -128,8 +109,7 @@ def question_4(data):
             cells = []
             for m in MODELS:
                 mine = pick(rows, model=m)
-                effect = [one(mine, policy=p)['straggler_effect'] for p in ('random', 'tac')]
-                cells.append([m, *straggler_row(mine, policies), f'{effect[0] / effect[1]:.1f}'])
+                cells.append([m, *straggler_row(mine, policies), f'{straggler_quotient(mine):.1f}'])
             lines += [f'{workers} workers, {mode}:', '', *table(['network', *policies, 'random / TAC'], cells)]
     lines += ['The same with other variation of op times, 4 workers, mean over the ten networks. With none, all '
               'workers under an '
@@ -201,7 +181,7 @@ def decay(data):
 
 def top(rows):
     """The row of the largest gain of TIC or TAC."""
-    return max((r for r in rows if r['policy'] in ('tic', 'tac')), key=lambda r: r['gain_over_random'])
+    return max(enforced(rows), key=lambda r: r['gain_over_random'])
 
 
 def where(row):
@@ -236,17 +216,16 @@ def claims(data):
         for mode in MODES:
             for m in MODELS:
                 rows = pick(sized(data), workers=workers, servers=servers, mode=mode, model=m)
-                effect = [one(rows, policy=p)['straggler_effect'] for p in ('random', 'tac')]
-                quotient[m, mode, workers] = effect[0] / effect[1]
+                quotient[m, mode, workers] = straggler_quotient(rows)
     most = max(quotient, key=quotient.get)
     noisy = []
     for m in MODELS:
         for mode in MODES:
             rows = pick(data['stragglers'], model=m, mode=mode, cv=0.2)
-            noisy.append(one(rows, policy='random')['straggler_effect'] / one(rows, policy='tac')['straggler_effect'])
+            noisy.append(straggler_quotient(rows))
     r2 = {mode: [o['r2'] for o in pick(data['orders'], mode=mode)] for mode in MODES}
-    least = min((r for r in set_up if r['policy'] in ('tic', 'tac')), key=lambda r: r['gain_over_random'])
-    low = min((r for r in data['ratio'] if r['policy'] in ('tic', 'tac')), key=lambda r: r['gain_over_random'])
+    least = min(enforced(set_up), key=lambda r: r['gain_over_random'])
+    low = min(enforced(data['ratio']), key=lambda r: r['gain_over_random'])
     apart = max(abs(tic_over_tac(sized(data), r)) for r in pick(sized(data), policy='tic'))
     further = max((r for r in data['ratio'] if r['policy'] == 'tic'), key=lambda r: abs(tic_over_tac(data['ratio'], r)))
     vgg = one(data['orders'], model='vgg_16', mode='inference')
@@ -296,7 +275,7 @@ def claims(data):
 def summary(data):
     ratio = {mode: max(ratios(data), key=lambda r: mean_gain(data, mode, r)) for mode in MODES}
     at = {mode: {r: percent(mean_gain(data, mode, r)) for r in ratios(data)} for mode in MODES}
-    gaps = [r['gap'] for r in data['bound'] if r['policy'] in ('tic', 'tac')]
+    gaps = [r['gap'] for r in enforced(data['bound'])]
     aux = one(data['ratio'], model='inception_v3', mode='training', policy='tic', ratio=100)
     proven = sum(s['optimal'] for s in data['search'])
     return [

@@ -5,7 +5,21 @@ from svg_plot import COLOURS, Axis, Panel
 
 KINDS = (('inference', 'tic', COLOURS[0], ''), ('inference', 'tac', COLOURS[5], '4 3'),
          ('training', 'tic', COLOURS[1], ''), ('training', 'tac', COLOURS[4], '4 3'))
+SIZES = ((1, 1), (2, 1), (4, 1), (8, 2), (16, 4))  # workers, servers
 LEGEND = [(f'{policy.upper()}, {mode}', colour, dash) for mode, policy, colour, dash in KINDS]
+
+
+def pick(rows, **values):
+    return [r for r in rows if all(r[k] == v for k, v in values.items())]
+
+
+def sized(data):
+    """Rows of question 1: the paper's four workers a server, and fewer workers on one."""
+    return [r for r in data['workers'] + data['sixteen'] + data['servers'] if (r['workers'], r['servers']) in SIZES]
+
+
+def of_eight(data):
+    return pick(data['workers'] + data['servers'], workers=8)
 
 
 def models(data):
@@ -35,15 +49,12 @@ def gains(data, title, rows, key, label, ticks):
 
 
 def workers(data):
-    rows = [r for r in data['workers'] + data['servers'] + data['sixteen']
-            if (r['workers'], r['servers']) in ((1, 1), (2, 1), (4, 1), (8, 2), (16, 4))]
-    return gains(data, 'Gain against workers, four a server (one server for fewer)', rows, 'workers', 'workers',
-                 (1, 2, 4, 8, 16))
+    return gains(data, 'Gain against workers, four a server (one server for fewer)', sized(data), 'workers', 'workers',
+                 tuple(w for w, _ in SIZES))
 
 
 def servers(data):
-    rows = [r for r in data['workers'] + data['servers'] if r['workers'] == 8]
-    return gains(data, 'Gain against servers, eight workers', rows, 'servers', 'servers', (1, 2, 4))
+    return gains(data, 'Gain against servers, eight workers', of_eight(data), 'servers', 'servers', (1, 2, 4))
 
 
 def ratio(data):
@@ -88,9 +99,9 @@ def efficiency(data):
         panel = Panel(o['model'], Axis('ordering efficiency E', es), Axis('step time, s', ts))
         panel.add_points(o['points'], COLOURS[0], 1.8, 0.6)
         ends = [panel.x.low, panel.x.high]
-        ends = [e for e in ends] if o['slope'] == 0 else [
-            min(max(e, min((t - o['intercept']) / o['slope'] for t in (panel.y.low, panel.y.high))),
-                max((t - o['intercept']) / o['slope'] for t in (panel.y.low, panel.y.high))) for e in ends]
+        if o['slope'] != 0:  # within the panel
+            met = sorted((t - o['intercept']) / o['slope'] for t in (panel.y.low, panel.y.high))
+            ends = [min(max(e, met[0]), met[1]) for e in ends]
         panel.add_line([(e, o['intercept'] + o['slope'] * e) for e in ends], COLOURS[1], dots=False)
         panel.note(f'R² = {o["r2"]:.3f}')
         panels.append(panel)

@@ -9,43 +9,21 @@ What was simulated is kept in --cells (default: build/study_cells). --render wri
 DIR/studies.json.
 """
 import argparse
-import csv
-import io
 import json
 import os
 import pathlib
-import subprocess
-import sys
 
 import svg_plot
+from runs import ROOT, call, number, percent, rounded, swept, table
 from svg_plot import COLOURS, Axis, Panel
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
-SPARES = (0, 1, 2, 3, 4, 5, 6, 8, 12, 16)
 POLICIES = ('random', 'fixed_random', 'reverse', 'tac')
 CAUSES = ('order', 'links', 'servers', 'slow_workers', 'noise')
 
 
-def call(program, *words):
-    done = subprocess.run([str(program), *map(str, words)], cwd=ROOT, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        sys.exit(f'stretto {" ".join(map(str, words))} ended with {done.returncode}:\n{done.stderr}')
-    return done.stdout
-
-
-def rounded(text):
-    return None if text == '' else float(f'{float(text):.6g}')
-
-
 def sweep(program, cells, threads, name, store, *sets):
-    file = cells / f'{store}.sqlite'
-    words = [w for s in sets for w in ('--set', s)]
-    call(program, 'sweep', f'configs/studies/{name}.yaml', '--store', file, '--threads', threads, '--quiet', *words)
-    rows = list(csv.DictReader(io.StringIO(call(program, 'results', 'export', 'csv', file))))
-    for row in rows:
-        if row['status'] != 'done' or row['deadlock']:
-            sys.exit(f'{name}: point {row["point"]} has no result: {row["error"]}{row["deadlock"]}')
-    return rows
+    return swept(program, f'configs/studies/{name}.yaml', cells / f'{store}.sqlite', threads,
+                 *(w for s in sets for w in ('--set', s)))
 
 
 def figures(row):
@@ -65,7 +43,7 @@ def run(program, cells, threads):
     fifo = [r for r in sweep(program, cells, threads, 'backup_workers', 'backup') if r['policy'] == 'fifo']
     data = {'format': 'stretto-studies', 'version': 1, 'program': call(program, '--version').split('\n')[0],
             'backup': [{'backups': int(r['training.backups']), **figures(r)} for r in fifo], 'spare': []}
-    for b in SPARES:
+    for b in [r['backups'] for r in data['backup']]:
         rows = sweep(program, cells, threads, 'backup_workers', f'spare_{b}', f'cluster.workers.count={50 + b}',
                      f'vary={{training.backups: [{b}]}}')
         data['spare'] += [{'backups': b, **figures(r)} for r in rows if r['policy'] == 'fifo']
@@ -83,15 +61,6 @@ def run(program, cells, threads):
     return data
 
 
-def table(head, rows):
-    return ['| ' + ' | '.join(head) + ' |', '|---' * len(head) + '|',
-            *('| ' + ' | '.join(map(str, cells)) + ' |' for cells in rows), '']
-
-
-def percent(value, digits=1):
-    return f'{100 * value:.{digits}f}'
-
-
 def seconds(row):
     return f'{row["step_s"]:.3f} ± {(row["high"] - row["low"]) / 2:.3f}'
 
@@ -101,7 +70,8 @@ def backup_lines(data):
     least = min(data['spare'], key=lambda r: r['step_s'])
     last, none = data['spare'][-1], data['spare'][0]
     cells = [[b['backups'], seconds(b), f'{b["samples_per_s"]:.0f}', percent(b['dropped'] or 0), seconds(s),
-              f'{s["samples_per_s"]:.0f}', percent(s['dropped'] or 0)] for b, s in zip(data['backup'], data['spare'])]
+              f'{s["samples_per_s"]:.0f}', percent(s['dropped'] or 0)] for b, s in zip(data['backup'], data['spare'],
+                                                                                       strict=True)]
     return ['## Backup workers', '', '`configs/studies/backup_workers.yaml`: 50 workers on 10 servers, ResNet-50; '
                                      'each worker is three '
             'times slower in 3 % of the time, for 1 s on average. On average 1.5 of 50 are '
@@ -170,10 +140,6 @@ def order_lines(data):
                        'alone '
                        f'{percent(r["alone"][c])}' for c in CAUSES)] for r in data['causes']])
     return lines
-
-
-def number(text):  # of a text with or without a percent sign
-    return float(text.strip(' %')) / (100 if '%' in text else 1)
 
 
 def backup_plot(data):

@@ -73,9 +73,8 @@ class Panel:
             x, y = self.place(*p)
             self.marks.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}" fill="{colour}"{shade}/>')
 
-    def note(self, words, corner='right'):
-        x = self.width - MARGIN['right'] - 4 if corner == 'right' else self.left + 6
-        self.marks.append(text(x, MARGIN['top'] + 12, words, 10, 'end' if corner == 'right' else 'start'))
+    def note(self, words):
+        self.marks.append(text(self.width - MARGIN['right'] - 4, MARGIN['top'] + 12, words, 10, 'end'))
 
     def draw(self):
         left, right = self.left, self.width - MARGIN['right']

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the sources of the scoreboard share: rows, runs of stretto, errors."""
+import collections
 import json
 import pathlib
 import statistics
-import subprocess
-import sys
 import tempfile
 import typing
+
+import common
 
 
 class Row(typing.NamedTuple):
@@ -50,27 +51,39 @@ def rounded(value, digits=5):
     return value if isinstance(value, int) else float(f'{value:.{digits}g}')
 
 
+def grouped(rows, key):
+    """By key, lists of (number, row)."""
+    groups = collections.defaultdict(list)
+    for i, row in enumerate(rows):
+        groups[key(row)].append((i, row))
+    return groups
+
+
+def by_group(rows, key, figures):
+    """A figure of each row, where `figures(key, rows)` gives those of all rows with that key at once."""
+    out = [0.0] * len(rows)
+    for k, group in grouped(rows, key).items():
+        for (i, _), figure in zip(group, figures(k, [row for _, row in group]), strict=True):
+            out[i] = figure
+    return out
+
+
 class Stretto:
     """Runs experiments in a folder of its own."""
 
     def __init__(self, program):
         self.program = str(program)
         self.folder = tempfile.TemporaryDirectory()  # pylint: disable=consider-using-with
-        self.runs = 0
 
-    def steps(self, workload, experiment, policy='fifo'):
+    def steps(self, workload, experiment):
         """Mean step times in s at all points of the experiment, a mapping without version and workload file."""
-        self.runs += 1
         folder = pathlib.Path(self.folder.name)
         (folder / 'case.workload.json').write_text(json.dumps(workload), encoding='utf-8')
         experiment = {'stretto': 1, **experiment, 'policies': ['fifo'],
                       'workload': {'file': 'case.workload.json', **experiment.get('workload', {})}}
         (folder / 'case.yaml').write_text(json.dumps(experiment), encoding='utf-8')
-        done = subprocess.run([self.program, 'run', 'case.yaml', '--format', 'json'], cwd=folder, capture_output=True,
-                              text=True, check=False)
-        if done.returncode != 0:
-            sys.exit(f'{self.program} ended with {done.returncode}:\n{done.stderr}\n{json.dumps(experiment)[:2000]}')
-        return [row['step_time_s']['mean'] for row in json.loads(done.stdout)['results'] if row['policy'] == policy]
+        results = common.run_json(self.program, 'case.yaml', folder)
+        return [row['step_time_s']['mean'] for row in results if row['policy'] == 'fifo']
 
 
 ONE_STEP = {'iterations': 1, 'warm_up': 0, 'replications': 1}

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scoreboard: all-reduces alone. NCCL in one node (vTrain's tables), OpenMPI over 10 Gbit/s Ethernet (B-Caffe)."""
-import collections
 import csv
 import math
 import re
 
 import devices
 import score_base
-from score_base import Row, Source
+from score_base import Row, Source, by_group, grouped
 
 
 def ring(count, size, per_round, per_byte):
@@ -36,13 +35,6 @@ def fit_logarithms(f, samples, start):
         values = list(map(math.exp, x))
         return sum(math.log(f(values, key) / measured)**2 for key, measured in samples)
     return list(map(math.exp, devices.minimise(loss, list(map(math.log, start)))))
-
-
-def grouped(rows, key):
-    groups = collections.defaultdict(list)
-    for i, row in enumerate(rows):
-        groups[key(row)].append((i, row))
-    return groups
 
 
 class Nccl(Source):
@@ -77,12 +69,10 @@ class Nccl(Source):
         return found
 
     def predict(self, run, parameters, rows):
-        out = [0.0] * len(rows)
-        for (gpu, count), group in grouped(rows, lambda row: row.key[:2]).items():
-            times = by_stretto(run, count, [row.key[2] for _, row in group], *parameters[f'{gpu} {count}'])
-            for (i, _), time in zip(group, times, strict=True):
-                out[i] = time
-        return out
+        def times(key, group):
+            gpu, count = key
+            return by_stretto(run, count, [row.key[2] for row in group], *parameters[f'{gpu} {count}'])
+        return by_group(rows, lambda row: row.key[:2], times)
 
 
 # NVLinks that a GPU has to others of the set: a DGX-1's quad and cube; to a switch that all A100 share.
@@ -111,14 +101,12 @@ class NcclCounts(Nccl):
         return found
 
     def predict(self, run, parameters, rows):
-        out = [0.0] * len(rows)
-        for (gpu, count), group in grouped(rows, lambda row: row.key[:2]).items():
+        def times(key, group):
+            gpu, count = key
             per_round, per_byte, launch = parameters[gpu]
-            times = by_stretto(run, count, [row.key[2] for _, row in group], per_round,
-                               per_byte / LINKS[gpu][count], launch)
-            for (i, _), time in zip(group, times, strict=True):
-                out[i] = time
-        return out
+            return by_stretto(run, count, [row.key[2] for row in group], per_round, per_byte / LINKS[gpu][count],
+                              launch)
+        return by_group(rows, lambda row: row.key[:2], times)
 
 
 RENDEZVOUS = 65536  # bytes of a message from which OpenMPI's TCP transport asks before it sends (btl_tcp_eager_limit)
@@ -162,14 +150,12 @@ class OpenMpi(Source):
         return {f'{n} nodes': [x[2 * i], x[2 * i + 1], x[-1]] for i, n in enumerate(counts)}
 
     def predict(self, run, parameters, rows):
-        out = [0.0] * len(rows)
-        for (count, late), group in grouped(rows, lambda r: (r.key[0], r.key[1] >= RENDEZVOUS * r.key[0])).items():
+        def times(key, group):
+            count, late = key
             x = parameters[f'{count} nodes']
             start = self.per_round(x, count, RENDEZVOUS * count if late else 0)
-            times = by_stretto(run, count, [row.key[1] for _, row in group], start, x[1])
-            for (i, _), time in zip(group, times, strict=True):
-                out[i] = time
-        return out
+            return by_stretto(run, count, [row.key[1] for row in group], start, x[1])
+        return by_group(rows, lambda row: (row.key[0], row.key[1] >= RENDEZVOUS * row.key[0]), times)
 
 
 class Layers(Source):
@@ -210,9 +196,7 @@ class Layers(Source):
         return found
 
     def predict(self, run, parameters, rows):
-        out = [0.0] * len(rows)
-        for (log, count), group in grouped(rows, lambda row: row.key[:2]).items():
-            times = by_stretto(run, count, [row.key[3] for _, row in group], *parameters[log])
-            for (i, _), time in zip(group, times, strict=True):
-                out[i] = time
-        return out
+        def times(key, group):
+            log, count = key
+            return by_stretto(run, count, [row.key[3] for row in group], *parameters[log])
+        return by_group(rows, lambda row: row.key[:2], times)

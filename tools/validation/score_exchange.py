@@ -12,7 +12,7 @@ import csv
 import statistics
 
 import score_base
-from score_base import Row, Source
+from score_base import Row, Source, by_group
 
 BUCKETS = 10  # all-reduces of a step
 SIZE = 10 << 20  # bytes of each; only C matters, from which the rate follows
@@ -56,7 +56,7 @@ class Exchange(Source):
 
     def excess(self, row):
         """What the exchange adds to the step."""
-        raise NotImplementedError
+        return max(row.key[5] - row.key[4], 0)
 
     def fit(self, _, rows):
         """By model [overlap, slowest], by model and placement C."""
@@ -78,19 +78,15 @@ class Exchange(Source):
 
     def predicted(self, step, row):
         """The row's figure where a simulated step takes this long."""
-        raise NotImplementedError
+        return step
 
     def predict(self, run, parameters, rows):
-        groups = collections.defaultdict(list)
-        for i, row in enumerate(rows):
-            groups[row.key[:3]].append((i, row))
-        out = [0.0] * len(rows)
-        for (model, placement, gpus), group in groups.items():
+        def figures(key, group):
+            model, placement, gpus = key
             steps = simulate(run, gpus, parameters[f'{model} {placement}'], *parameters[model],
-                             [row.key[4] for _, row in group])
-            for (i, row), step in zip(group, steps, strict=True):
-                out[i] = self.predicted(step, row)
-        return out
+                             [row.key[4] for row in group])
+            return [self.predicted(step, row) for step, row in zip(steps, group, strict=True)]
+        return by_group(rows, lambda row: row.key[:3], figures)
 
 
 def role(batches, batch):
@@ -125,12 +121,6 @@ class PolluxSteps(Exchange):
 
     def rows(self):
         return [Row(key, part, key[5]) for key, _, part in pollux_rows(self.data)]
-
-    def excess(self, row):
-        return max(row.key[5] - row.key[4], 0)
-
-    def predicted(self, step, row):
-        return step
 
 
 def repeated(rows):
@@ -198,9 +188,3 @@ class Gavel(Exchange):
                 out.append(Row((name, f'{"packed" if packed == "1" else "spread"} {gpus}', gpus, batch,
                                 alone[name, batch], step), role(batches, batch), step))
         return out
-
-    def excess(self, row):
-        return max(row.key[5] - row.key[4], 0)
-
-    def predicted(self, step, row):
-        return step
