@@ -109,8 +109,8 @@ function colours() {
   return {
     kinds: [0, 1, 2, 3, 4, 5, 6].map((k) => get('k' + k)),
     series: [0, 1, 2, 3, 4, 5, 6, 7].map((k) => get('s' + k)),
-    ground: get('ground'), panel: get('panel'), text: get('text'), quiet: get('quiet'), line: get('line'),
-    grid: get('grid'), strong: get('strong'), focus: get('focus'),
+    ground: get('ground'), panel: get('panel'), text: get('text'), quiet: get('quiet'), grid: get('grid'),
+    focus: get('focus'),
   };
 }
 

@@ -4,9 +4,6 @@
 
 const MOST_ROWS_OF_TABLE = 300;
 
-const WAIT_LEGEND = [['waiting for turn, device', 5], ['service', 3], ['behind others', 4], ['latency', 7],
-  ['own bytes', 2], ['lost to others', 1], ['compute', 0]];
-
 function legendOf(steps) {
   const used = new Set(steps.flatMap((s) => [...new Set(s.kind)]));
   const c = colours();
@@ -113,8 +110,8 @@ function timelinePart(names, stepAt, chosen, onChoice) {
     'keyboard: + and \u2212, arrows, [ and ] from bar to bar, Home for all. A bar of a message is its time on the ' +
     'wire; its waits show when it is pointed at. Click on a name of a process to fold it.'), asTable);
   build();
-  drawn(() => lines.forEach((line) => line.draw()));
-  drawn(() => { if (holder.firstChild) holder.firstChild.replaceWith(legendOf(lines.map((l) => l.step))); });
+  redrawers.push(() => lines.forEach((line) => line.draw()));
+  redrawers.push(() => { if (holder.firstChild) holder.firstChild.replaceWith(legendOf(lines.map((l) => l.step))); });
 }
 
 /** Stacked bar of the parts of a critical path and the table of its links. */
@@ -249,7 +246,6 @@ function usePart(holder, pair, view) {
     ...pair.map((s) => ({head: s.policy}))], pair[0].use.map((use, i) => [use.name, ...pair.map((s) =>
     s.use[i] ? percent(meanUse(s, s.use[i])) : '-')]))));
   draw();
-  view.listeners.push(() => charts.forEach((chart) => chart.draw()));
   return () => charts.forEach((chart) => chart.draw());
 }
 
@@ -273,9 +269,9 @@ function stepsPart(data, points) {
   timelinePart(names, stepAt, chosen, (pair, view) => {
     redrawPath = () => pathPart(holders.path, pair, data.path_kinds);
     redrawPath();
-    view.listeners = view.listeners.filter((f) => !f.ofUse);
+    view.listeners = view.listeners.filter((f) => f !== redrawUse);
     redrawUse = usePart(holders.use, pair, view);
-    view.listeners[view.listeners.length - 1].ofUse = true;
+    view.listeners.push(redrawUse);
   });
   const notes = [data.note];
   if (points.length > 1) notes.push('Point: ' + points[0].title + '.');
@@ -286,7 +282,7 @@ function stepsPart(data, points) {
   section('path', 'Critical path', holders.path);
   section('use', 'Use over time', holders.use);
   drawn(() => redrawUse());
-  drawn(() => redrawPath());
+  redrawers.push(() => redrawPath());
 }
 
 /** Shares of the step by cause, where they were asked for. */

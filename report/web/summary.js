@@ -108,7 +108,8 @@ function gainsChart(results) {
         svgEl('text', {x: x(t), y: bottom + 16, 'text-anchor': 'middle', class: 'quiet'}, text(t)));
     return x;
   };
-  const c = colours().series;
+  const palette = colours();
+  const c = palette.series;
   // Step times.
   const most = Math.max(...rows.map((r) => r.step_time_s.ci95_high));
   const xt = axis(0, 'step time; \u25c6 lower bound of its layout', 0, most * 1.02, roundTime);
@@ -117,12 +118,12 @@ function gainsChart(results) {
     const t = r.step_time_s;
     svg.append(svgEl('rect', {x: xt(0), y: y - 7, width: xt(t.mean) - xt(0), height: 14, fill: c[0], opacity: .8},
       svgEl('title', {}, r.policy + ': ' + estimateText(t))));
-    svg.append(svgEl('line', {x1: xt(t.ci95_low), x2: xt(t.ci95_high), y1: y, y2: y, stroke: colours().text,
+    svg.append(svgEl('line', {x1: xt(t.ci95_low), x2: xt(t.ci95_high), y1: y, y2: y, stroke: palette.text,
       class: 'whisker'}));
     if (r.lower_bound_s !== null) {
       const b = xt(r.lower_bound_s);
-      svg.append(svgEl('path', {d: `M${b} ${y - 7}L${b + 5} ${y}L${b} ${y + 7}L${b - 5} ${y}Z`, fill: colours().ground,
-        stroke: colours().text, 'stroke-width': 1.5},
+      svg.append(svgEl('path', {d: `M${b} ${y - 7}L${b + 5} ${y}L${b} ${y + 7}L${b - 5} ${y}Z`, fill: palette.ground,
+        stroke: palette.text, 'stroke-width': 1.5},
       svgEl('title', {}, 'bound: ' + timeText(r.lower_bound_s) + ', ' + r.lower_bound_name)));
     }
   });

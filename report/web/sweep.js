@@ -22,7 +22,7 @@ function numbersOf(texts) {
   return parts.map((p) => Number(p[1]));
 }
 
-/** Paths of the sweep with their values in order: {name, texts, numbers, order, bins of the values}. */
+/** Paths of the sweep with their values in order: {name, texts, numbers, bins of the values}. */
 function pathsOf(sweep) {
   return sweep.paths.map((name, p) => {
     const texts = sweep.texts[p];
@@ -39,7 +39,7 @@ function pathsOf(sweep) {
       bins.push({label: members.length === 1 ? texts[members[0]] : texts[members[0]] + ' \u2026 ' + texts[last],
         centre: numbers ? members.reduce((sum, m) => sum + numbers[m], 0) / members.length : bins.length});
     }
-    return {name, texts, numbers, order, bins, binOf, values: sweep.values[p]};
+    return {name, texts, numbers, bins, binOf, values: sweep.values[p]};
   });
 }
 

@@ -178,12 +178,10 @@ function makeTimeline(step, view, label) {
 
   // The bar under a point of the canvas, or -1; `near` pixels beside thin bars count too.
   function barAt(x, y) {
-    if (x < LABELS || y < AXIS) return -1;
-    const place = y - AXIS + rows.scrollTop;
-    const item = layout.items.find((i) => place >= i.y && place < i.y + i.height);
+    const item = x < LABELS ? undefined : itemAt(y);
     if (!item || item.row === undefined) return -1;
     const row = step.rows[item.row];
-    const lane = row.lanes[Math.floor((place - item.y - 1) / row.laneHeight)];
+    const lane = row.lanes[Math.floor((y - AXIS + rows.scrollTop - item.y - 1) / row.laneHeight)];
     if (!lane) return -1;
     const near = 2 * (view.to - view.from) / (width - LABELS);
     const time = timeAt(x);
@@ -294,7 +292,7 @@ function makeTimeline(step, view, label) {
 
   view.listeners.push(redraw);
   return {
-    node, canvas, step, goTo,
+    node, step, goTo,
     draw: () => { resize(); draw(); },
     setShown: (f) => { shown = f; relayout(); },
     setHits: (list) => { hits = new Set(list); redraw(); },
