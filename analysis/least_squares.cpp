@@ -70,7 +70,7 @@ class Solver {
       const std::vector<double> widths = half_widths();
       const auto untold = least_told(widths);
       if (!untold) {
-        Fit fit{x_, std::vector<std::optional<double>>(x_.size()), at_, evaluations_};
+        Fit fit{x_, std::vector<std::optional<double>>(x_.size()), at_};
         for (std::size_t j = 0; j < x_.size(); ++j)
           if (free_[j]) fit.half_widths[j] = widths[j];
         return fit;
@@ -83,7 +83,6 @@ class Solver {
 
  private:
   std::vector<double> evaluate(std::span<const double> x) {
-    ++evaluations_;
     std::vector<double> r = residuals_(x);
     STRETTO_ASSERT(at_.empty() || r.size() == at_.size(), "{} residuals, then {}", at_.size(), r.size());
     return r;
@@ -221,7 +220,6 @@ class Solver {
   std::vector<bool> free_;
   std::vector<double> x_;
   std::vector<double> at_;
-  std::size_t evaluations_ = 0;
 };
 
 }  // namespace

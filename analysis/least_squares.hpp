@@ -37,7 +37,6 @@ struct Fit {
   std::vector<double> values;
   std::vector<std::optional<double>> half_widths;  // none: not told by the data, the value is the start
   std::vector<double> residuals;                   // at `values`
-  std::size_t evaluations = 0;
 };
 
 using Residuals = std::function<std::vector<double>(std::span<const double> parameters)>;

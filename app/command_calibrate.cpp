@@ -2,10 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 
 #include "app/commands.hpp"
+#include "app/numbers.hpp"
 #include "app/output.hpp"
 #include "app/shipped.hpp"
 #include "app/targets.hpp"
@@ -27,12 +26,7 @@ using validation::CalibratedCase;
 constexpr std::size_t kWidth = 100;
 
 std::uint32_t number(const char* option, const std::string& text, std::uint32_t otherwise) {
-  if (text.empty()) return otherwise;
-  std::uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 1 || value > 10'000)
-    throw UserError(fmt::format("{}: '{}' is no number from 1 to 10000", option, text));
-  return value;
+  return text.empty() ? otherwise : static_cast<std::uint32_t>(whole_number(option, text, 1, 10'000));
 }
 
 std::vector<std::string> cost_names(const std::string& text) {
@@ -133,8 +127,7 @@ void check_target_of(const CalibrateOptions& options) {
   inputs.insert(inputs.end(), options.predict.begin(), options.predict.end());
   for (const auto& [experiment, measured] : options.cases) inputs.insert(inputs.end(), {experiment, measured});
   inputs.push_back(options.cluster);
-  keep_inputs("--out", options.out, inputs);
-  check_target("--out", options.out);
+  check_target("--out", options.out, inputs);
 }
 
 }  // namespace

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <charconv>
-
 #include "app/commands.hpp"
+#include "app/numbers.hpp"
 #include "app/output.hpp"
 #include "app/shipped.hpp"
 #include "experiment/explain.hpp"
@@ -62,13 +61,7 @@ int explain_command(const ExplainOptions& options) {
     throw UserError(fmt::format("--format: unknown format '{}'", options.format), "valid: text, json");
   if (options.experiment.empty())
     throw UserError("--experiment is missing", "a schedule is explained for the experiment that it was made for");
-  std::size_t moves = kMoves;
-  if (!options.moves.empty()) {
-    const char* end = options.moves.data() + options.moves.size();
-    const auto [stop, error] = std::from_chars(options.moves.data(), end, moves);
-    if (error != std::errc() || stop != end || moves > kMostMoves)
-      throw UserError(fmt::format("--moves: '{}' is no number from 0 to {}", options.moves, kMostMoves));
-  }
+  const std::size_t moves = options.moves.empty() ? kMoves : whole_number("--moves", options.moves, 0, kMostMoves);
   experiment::Options spec_options;
   spec_options.shipped = shipped_configs();
   const experiment::Experiment experiment = experiment::load_experiment(options.experiment, options.set, spec_options);

@@ -32,7 +32,7 @@ Fitted fit(const ExportOptions& options, const std::string& text) {
   spec_options.shipped = shipped_configs();
   experiment::Experiment experiment = experiment::load_experiment(options.experiment, options.set, spec_options);
   print_error(render(experiment.warnings));
-  if (!options.out.empty()) keep_inputs("--out", options.out, experiment::input_files(experiment));
+  keep_inputs("--out", options.out, experiment::input_files(experiment));
   experiment::Workloads workloads;
   Fitted fitted{std::move(experiment.points.front().spec), {}, {}};
   fitted.setup = experiment::make_setup(fitted.spec, workloads);
@@ -70,7 +70,7 @@ int export_command(const ExportOptions& options) {
   const io::Exporter& exporter = io::find_exporter(options.to);
   if (exporter.write == nullptr && options.experiment.empty())
     throw UserError(fmt::format("--to {} needs --experiment", options.to), "the step is simulated for it");
-  if (!options.out.empty()) keep_inputs("--out", options.out, {options.schedule});
+  keep_inputs("--out", options.out, {options.schedule});
   const std::string text = io::read_schedule_text(options.schedule);
   io::Exported exported;
   if (options.experiment.empty()) {

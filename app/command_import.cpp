@@ -14,7 +14,7 @@
 namespace stretto::app {
 
 int import_command(const ImportOptions& options) {
-  if (!options.out.empty()) keep_inputs("--out", options.out, {options.file, options.graph});
+  keep_inputs("--out", options.out, {options.file, options.graph});
   io::ImportOptions import;
   import.format = options.format;
   import.name = options.name;

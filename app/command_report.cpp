@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 
+#include "app/numbers.hpp"
 #include "app/output.hpp"
 #include "app/pick_sweep.hpp"
 #include "app/shipped.hpp"
@@ -28,6 +28,7 @@
 #include "sim/base/diagnostic.hpp"
 #include "sim/base/version.hpp"
 #include "study/store.hpp"
+#include "study/sweep.hpp"
 
 namespace stretto::app {
 
@@ -37,14 +38,7 @@ namespace fs = std::filesystem;
 
 // Bars of all timelines of a report together: about 20 MB.
 constexpr std::size_t kMostBarsInAll = 400'000;
-
-std::size_t bars_option(const std::string& text) {
-  std::size_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value > 10'000'000)
-    throw UserError(fmt::format("--bars: '{}' is no number from 0 to 10000000", text));
-  return value;
-}
+constexpr std::size_t kMostBars = 10'000'000;  // that --bars takes
 
 void warn(const std::string& message, const std::string& hint = "") {
   Diagnostic d;
@@ -56,7 +50,7 @@ void warn(const std::string& message, const std::string& hint = "") {
 
 // What needs the experiment: timelines, and the causes where they are asked for.
 void add_simulated(const ReportOptions& options, const experiment::Experiment& experiment, report::Page& page) {
-  const std::size_t each = bars_option(options.bars);
+  const std::size_t each = whole_number("--bars", options.bars, 0, kMostBars);
   const std::size_t policies = experiment::with_baselines(experiment.points.front().spec.policies).size();
   if (each > 0) {
     ProgressLine progress(options.quiet);
@@ -109,10 +103,10 @@ report::Page of_result(const ReportOptions& options) {
   const fs::path folder = fs::is_directory(given, error) ? given : given.parent_path();
   const fs::path result =
       fs::is_directory(given, error) || given.filename() == "manifest.json" ? folder / "result.json" : given;
+  const fs::path manifest_path = folder / "manifest.json";
   const std::string json = file::read(result.string());
   report::Page page;
   page.result = report::read_result(json, result.string());
-  const fs::path manifest_path = folder / "manifest.json";
   std::string why;
   if (!fs::is_regular_file(manifest_path, error)) {
     why = fmt::format("there is no {}", manifest_path.string());
@@ -147,18 +141,11 @@ report::Page of_store(const ReportOptions& options) {
   const study::SweepInfo sweep = pick_sweep(store, "--sweep", options.sweep);
   report::Page page;
   page.sweep = report::sweep_json(store, sweep);
-  const std::size_t bracket = sweep.version.find(" (");
-  page.origin.version = sweep.version.substr(0, bracket);
-  if (bracket != std::string::npos)
-    page.origin.commit = sweep.version.substr(bracket + 2, sweep.version.size() - bracket - 3);
+  const study::Program program = study::program_of(sweep);
+  page.origin.version = program.version;
+  page.origin.commit = program.commit;
   page.origin.configuration = sweep.configuration;
-  for (std::size_t at = 0; at < sweep.inputs.size();) {
-    const std::size_t end = std::min(sweep.inputs.find('\n', at), sweep.inputs.size());
-    const std::string line = sweep.inputs.substr(at, end - at);
-    const std::size_t gap = line.find("  ");
-    if (gap != std::string::npos) page.origin.inputs.emplace_back(line.substr(gap + 2), line.substr(0, gap));
-    at = end + 1;
-  }
+  add_inputs(study::inputs_of(sweep), page);
   return page;
 }
 
@@ -182,8 +169,7 @@ int report_command(const ReportOptions& options) {
     throw UserError("--set changes an experiment, and this is a result", "give the experiment (FILE.yaml)");
   if (!store && !options.sweep.empty()) throw UserError("--sweep names a sweep of a results store, and this is none");
   if (store && !options.attribute.empty()) throw UserError("--attribute: a results store has no single step");
-  keep_inputs("--out", options.out, {options.input});
-  check_target("--out", options.out);
+  check_target("--out", options.out, {options.input});
   const report::Page page = yaml ? of_experiment(options) : store ? of_store(options) : of_result(options);
   const std::string html = report::html(page);
   file::write_atomic(options.out, html);

@@ -83,14 +83,10 @@ std::string text_of(const experiment::SearchResult& r) {
 // What is to be written can be, and destroys nothing that is read.
 void check_targets(const SearchOptions& options, const experiment::Experiment& experiment) {
   std::vector<std::string> inputs = experiment::input_files(experiment);
-  if (!options.checkpoint.empty()) {
-    keep_inputs("--checkpoint", options.checkpoint, inputs);
-    check_target("--checkpoint", options.checkpoint);
-  }
+  if (!options.checkpoint.empty()) check_target("--checkpoint", options.checkpoint, inputs);
   if (options.out.empty()) return;
   if (!options.resume.empty()) inputs.push_back(options.resume);
-  keep_inputs("--out", options.out, inputs);
-  check_target("--out", options.out);
+  check_target("--out", options.out, inputs);
   if (!options.checkpoint.empty() && same_file(options.out, options.checkpoint))
     throw UserError(fmt::format("--out and --checkpoint both name '{}'", options.out), "name two files");
 }

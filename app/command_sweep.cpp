@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "app/commands.hpp"
+#include "app/numbers.hpp"
 #include "app/output.hpp"
 #include "app/shipped.hpp"
 #include "experiment/sweep_points.hpp"
@@ -22,11 +23,11 @@ namespace {
 constexpr std::uint64_t kMaxThreads = 1024;
 constexpr std::uint64_t kMaxShards = 100'000;
 
-// A whole number from 1 to `most`, or 0.
-std::uint64_t count_of(std::string_view text, std::uint64_t most) {
+// A whole number from 1 to kMaxShards, or 0.
+std::uint64_t count_of(std::string_view text) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && value <= most ? value : 0;
+  return error == std::errc() && end == text.data() + text.size() && value <= kMaxShards ? value : 0;
 }
 
 study::Shard shard_of(const std::string& text) {
@@ -34,8 +35,8 @@ study::Shard shard_of(const std::string& text) {
   const std::size_t slash = text.find('/');
   study::Shard shard{0, 0};
   if (slash != std::string::npos) {
-    shard.index = count_of(std::string_view(text).substr(0, slash), kMaxShards);
-    shard.count = count_of(std::string_view(text).substr(slash + 1), kMaxShards);
+    shard.index = count_of(std::string_view(text).substr(0, slash));
+    shard.count = count_of(std::string_view(text).substr(slash + 1));
   }
   if (shard.index == 0 || shard.index > shard.count)
     throw UserError(fmt::format("--shard: '{}' is no shard", text), "for example 1/4, 2/4, 3/4 and 4/4");
@@ -80,16 +81,13 @@ int sweep_command(const SweepOptions& options) {
   study::SweepOptions run_options;
   run_options.shard = shard_of(options.shard);
   run_options.threads = available_threads();
-  if (!options.threads.empty()) {
-    run_options.threads = count_of(options.threads, kMaxThreads);
-    if (run_options.threads == 0)
-      throw UserError(fmt::format("--threads: '{}' is no number from 1 to {}", options.threads, kMaxThreads));
-  }
+  if (!options.threads.empty()) run_options.threads = whole_number("--threads", options.threads, 1, kMaxThreads);
   experiment::Options spec_options;
   spec_options.shipped = shipped_configs();
   const experiment::SweepPoints points = experiment::load_sweep(options.file, options.set, spec_options);
   print_error(render(points.warnings()));
-  study::SweepInfo sweep = study::describe(points, fmt::format("{} ({})", version(), commit()));
+  study::SweepInfo sweep =
+      study::describe(points, study::version_text({std::string(version()), std::string(commit())}));
   const std::string path =
       options.store.empty() ? std::filesystem::path(options.file).stem().string() + ".results.sqlite" : options.store;
   study::Store store(path, study::Store::Access::Create);

@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <optional>
 #include <system_error>
 
 #include "app/commands.hpp"
+#include "app/numbers.hpp"
 #include "app/output.hpp"
 #include "app/shipped.hpp"
 #include "app/targets.hpp"
@@ -36,12 +36,7 @@ constexpr int kBadInput = 2;
 constexpr int kInterruptedChild = 130;
 
 std::uint32_t number(const char* option, const std::string& text, std::uint32_t otherwise) {
-  if (text.empty()) return otherwise;
-  std::uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 1 || value > 86'400)
-    throw UserError(fmt::format("{}: '{}' is no number from 1 to 86400", option, text));
-  return value;
+  return text.empty() ? otherwise : static_cast<std::uint32_t>(whole_number(option, text, 1, 86'400));
 }
 
 // A folder that is removed at the end.
@@ -173,8 +168,7 @@ int validate_command(const ValidateOptions& options) {
         fmt::format("{} varies over {} points; a validation has one", options.file, experiment.points.size()),
         "take `vary` out, or set its fields with --set");
   if (!options.bundle.empty()) {
-    keep_inputs("--bundle", options.bundle, experiment::input_files(experiment));
-    check_target("--bundle", options.bundle);
+    check_target("--bundle", options.bundle, experiment::input_files(experiment));
   } else if (!options.out.empty()) {
     make_folder(options.out);
   }

@@ -285,10 +285,7 @@ std::vector<Command> add_commands(CLI::App& root, Settings& s) {
   CLI::App* report = command("report", "Write a result, an experiment or a sweep as one HTML file", kReportFooter,
                              "INPUT", s.report.input, "Experiment (YAML), result of `run --out`, or results store",
                              [&s] { return report_command(s.report); });
-  report->add_option("-o,--out", s.report.out, "HTML file to write")
-      ->type_name("FILE")
-      ->check(kNotEmpty)
-      ->capture_default_str();
+  report->add_option("-o,--out", s.report.out, "HTML file to write")->type_name("FILE")->capture_default_str();
   add_set(report, s.report.set);
   report->add_option("--attribute", s.report.attribute, "Also say what the causes cost this policy; may be given again")
       ->type_name("POLICY")
@@ -305,10 +302,7 @@ std::vector<Command> add_commands(CLI::App& root, Settings& s) {
   CLI::App* plot =
       command("plot", "Draw the gains of a result as SVG", kPlotFooter, "RESULT", s.plot.input,
               "Directory that `stretto run --out` wrote, or its result.json", [&s] { return plot_command(s.plot); });
-  plot->add_option("-o,--out", s.plot.out, "SVG file to write")
-      ->type_name("FILE")
-      ->check(kNotEmpty)
-      ->capture_default_str();
+  plot->add_option("-o,--out", s.plot.out, "SVG file to write")->type_name("FILE")->capture_default_str();
 
   CLI::App* attribute =
       command("attribute", "Say which causes take how much of a step, and show its critical path", kAttributeFooter,

@@ -34,7 +34,8 @@ void keep_inputs(const std::string& option, const std::string& path, const std::
   }
 }
 
-void check_target(const std::string& option, const std::string& path) {
+void check_target(const std::string& option, const std::string& path, const std::vector<std::string>& inputs) {
+  keep_inputs(option, path, inputs);
   const auto fail = [&](const std::string& reason, const std::string& hint) {
     throw UserError(fmt::format("{}: '{}' cannot be written: {}", option, path, reason), hint);
   };

@@ -8,12 +8,12 @@
 namespace stretto::app {
 
 // UserError if one of `inputs` is the file `path`, by whatever name, link or hard link. `option` names `path` in the
-// message. Inputs that do not exist are passed over.
+// message. Inputs that do not exist are passed over; "" is no file.
 void keep_inputs(const std::string& option, const std::string& path, const std::vector<std::string>& inputs);
 
-// `path` can become a file: its folder exists and may be written to, and it is no folder itself. Else a UserError, in
-// place of one after the work is done.
-void check_target(const std::string& option, const std::string& path);
+// keep_inputs, and `path` can become a file: its folder exists and may be written to, and it is no folder itself. Else
+// a UserError, in place of one after the work is done.
+void check_target(const std::string& option, const std::string& path, const std::vector<std::string>& inputs);
 
 // The folder can be made, or is there and can be written to; nothing is made yet.
 void check_folder(const std::string& path);

@@ -8,6 +8,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "experiment/setup.hpp"
 #include "models/plan/plan.hpp"
@@ -15,6 +16,9 @@
 
 namespace stretto::experiment {
 
+// `gradients`: gradient_times(setup), for callers with several layouts, of which it does not depend.
+bounds::Bound layout_bound(const Setup& setup, const plan::Layout& layout, const std::vector<Duration>& gradients);
+bounds::Bound any_layout_bound(const Setup& setup, const std::vector<Duration>& gradients);
 bounds::Bound layout_bound(const Setup& setup, const plan::Layout& layout);
 bounds::Bound any_layout_bound(const Setup& setup);
 

@@ -176,7 +176,7 @@ class Recorder : public program::Observer {
 
 void require_servers(const Setup& setup) {
   if (setup.training.exchange == training::Exchange::AllReduce)
-    throw UserError("schedules are of parameter servers, and the experiment trains with all-reduce",
+    throw UserError("the experiment trains with all-reduce, whose schedules are neither verified nor explained",
                     "training.exchange: parameter_server");
 }
 

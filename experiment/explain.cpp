@@ -374,33 +374,26 @@ Explanation explain_schedule(const Experiment& experiment, const std::string& pa
 std::string explain_json(const Explanation& e) {
   using Style = json::Writer::Style;
   json::Writer w;
-  const auto figure = [&](const char* key, const auto& value) {
-    w.key(key);
-    if (value)
-      w.value(*value);
-    else
-      w.value(nullptr);
-  };
   w.begin_object();
   w.member("workload", e.workload).member("policy", e.policy).member("step_s", e.step_s);
-  figure("lower_bound_s", e.bound_s.value);
+  w.member("lower_bound_s", e.bound_s.value);
   w.member("lower_bound_name", e.bound_name).member("lower_bound_reason", e.bound_s.reason);
-  figure("lower_bound_any_layout_s", e.any_layout_bound_s.value);
+  w.member("lower_bound_any_layout_s", e.any_layout_bound_s.value);
   w.member("ranked", e.ranked).member("moved", e.moved);
   w.key("moves").begin_array();
   for (const ExplainedMove& m : e.moves) {
     w.begin_object(Style::Inline);
     w.member("direction", m.push ? "push" : "pull").member("variable", m.variable).member("place", m.place);
     w.member("reference_place", m.reference_place);
-    figure("tac_place", m.tac_place);
-    figure("loss", m.loss);
+    w.member("tac_place", m.tac_place);
+    w.member("loss", m.loss);
     w.end_object();
   }
   w.end_array().key("changes").begin_array();
   for (const ExplainedChange& c : e.changes) {
     w.begin_object(Style::Inline).member("change", c.change);
-    figure("step_s", c.step_s);
-    figure("gain", c.gain);
+    w.member("step_s", c.step_s);
+    w.member("gain", c.gain);
     w.end_object();
   }
   w.end_array().key("sentences").begin_array();

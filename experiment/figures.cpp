@@ -9,6 +9,7 @@
 #include "analysis/statistics.hpp"
 #include "config/units_text.hpp"
 #include "experiment/bounds.hpp"
+#include "experiment/gradient_times.hpp"
 
 namespace stretto::experiment {
 
@@ -39,8 +40,9 @@ void add_paper_metrics(const Setup& setup, const plan::Layout& layout, const Mea
 }
 
 void add_bounds(const Setup& setup, const plan::Layout& layout, PolicyResult& result) {
-  const bounds::Bound bound = layout_bound(setup, layout);
-  const bounds::Bound any = any_layout_bound(setup);
+  const std::vector<Duration> gradients = gradient_times(setup);
+  const bounds::Bound bound = layout_bound(setup, layout, gradients);
+  const bounds::Bound any = any_layout_bound(setup, gradients);
   result.lower_bound_name = bound.name;
   result.lower_bound_s.reason = result.gap.reason = bound.reason;
   result.lower_bound_any_layout_s.reason = any.reason;
@@ -81,6 +83,16 @@ double samples_per_step(const Setup& setup) {
   const std::size_t backups = o.synchronization == training::Synchronization::Backup ? o.backups : 0;
   return static_cast<double>(setup.cluster.workers.size() - backups) * static_cast<double>(setup.graph->batch) *
          o.passes;
+}
+
+void fill_deadlock(const std::string& text, PolicyResult& result) {
+  result.deadlock = text;
+  for (analysis::Figure* figure :
+       {&result.scaling_efficiency, &result.lower_bound_s, &result.lower_bound_any_layout_s, &result.gap,
+        &result.ordering_efficiency, &result.speedup_limit, &result.straggler_effect, &result.dropped_gradients})
+    figure->reason = "deadlock";
+  if (result.job) result.job->alone_s.reason = "deadlock";
+  result.staleness.reason = result.gain_over_random.reason = result.gain_over_fifo.reason = "deadlock";
 }
 
 void fill_figures(const Setup& setup, const plan::Plan& plan, const Measured& measured, analysis::PolicyResult& r) {

@@ -19,6 +19,9 @@ double samples_per_step(const Setup& setup);
 // All of `result` but names, gains, scaling, servers, what-ifs and the verdict.
 void fill_figures(const Setup& setup, const plan::Plan& plan, const Measured& measured, analysis::PolicyResult& result);
 
+// What there is to say of a plan that ends in a deadlock: `text`, and why the figures are absent.
+void fill_deadlock(const std::string& text, analysis::PolicyResult& result);
+
 // "VGG-16 training, 8 workers (v100), 2 servers, 10 Gbit/s, sync with barrier".
 std::string describe(const Spec& spec, const Setup& setup);
 

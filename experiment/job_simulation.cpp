@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "experiment/job_simulation.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -120,10 +118,9 @@ struct GroupReplication {
   std::vector<JobTraffic> traffic;
 };
 
-std::vector<double> bytes_of(const std::vector<std::unique_ptr<Traffic>>& traffic, std::size_t links) {
+std::vector<double> bytes_of(const std::vector<std::unique_ptr<Traffic>>& traffic) {
   std::vector<double> all;
-  for (const auto& t : traffic)
-    all.insert(all.end(), t->bytes().begin(), t->bytes().begin() + static_cast<long>(links));
+  for (const auto& t : traffic) all.insert(all.end(), t->bytes().begin(), t->bytes().end());
   return all;
 }
 
@@ -172,8 +169,7 @@ GroupReplication replicate(const Group& g, const SimulateOptions& options, std::
   std::vector<program::View> views;
   for (std::size_t i = 0; i < jobs; ++i) {
     observers.push_back(std::make_unique<analysis::StepObserver>(g.compiled[i], options.warm_up, options.iterations));
-    traffic.push_back(std::make_unique<Traffic>(g.compiled[i].program, g.joined.links[i],
-                                                std::max<std::size_t>(links, 1), *observers[i]));
+    traffic.push_back(std::make_unique<Traffic>(g.compiled[i].program, g.joined.links[i], links, *observers[i]));
     heads.push_back(traffic.back().get());
     views.emplace_back(sim, g.joined, i);
   }
@@ -199,7 +195,7 @@ GroupReplication replicate(const Group& g, const SimulateOptions& options, std::
       if (!w.begun && sim.reached(g.warm[i])) {
         w.begun = true;
         w.begin = read_counters(g.compiled[i], views[i]);
-        w.bytes = bytes_of(traffic, links);
+        w.bytes = bytes_of(traffic);
         w.carried = carried();
         observers[i]->restart_staleness();
       }
@@ -209,7 +205,7 @@ GroupReplication replicate(const Group& g, const SimulateOptions& options, std::
         const Time origin = Time() + g.set->starts[g.which[i]];
         measure(g.setup(i), g.plans[i], g.compiled[i], views[i], *observers[i], options, origin, r);
         const Counters end = read_counters(g.compiled[i], views[i]);
-        const std::vector<double> bytes = bytes_of(traffic, links);
+        const std::vector<double> bytes = bytes_of(traffic);
         r.use = resource_use(g.compiled[i], w.begin, end, steps);
         own_bytes(g, i, w.bytes, bytes, steps, r.use);
         std::vector<double> moved = carried();

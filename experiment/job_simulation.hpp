@@ -48,7 +48,7 @@ struct JobMeasured {
 };
 
 // The jobs `which` with their plans. One job alone may end in a deadlock, which is then its answer; several jobs must
-// not contain such a one. UserError if a job would make far more steps than another is measured for.
+// not contain such a one.
 std::vector<JobMeasured> simulate_jobs(const JobSet& set, std::span<const std::size_t> which,
                                        std::span<const plan::Plan> plans, const SimulateOptions& options);
 

@@ -49,15 +49,6 @@ void check_pace(const Spec& spec, const JobSet& set, const std::vector<plan::Pla
   }
 }
 
-void deadlocked(const std::string& text, PolicyResult& r) {
-  r.deadlock = text;
-  for (analysis::Figure* figure :
-       {&r.scaling_efficiency, &r.lower_bound_s, &r.lower_bound_any_layout_s, &r.gap, &r.ordering_efficiency,
-        &r.speedup_limit, &r.straggler_effect, &r.dropped_gradients, &r.job->alone_s})
-    figure->reason = "deadlock";
-  r.staleness.reason = r.gain_over_random.reason = r.gain_over_fifo.reason = "deadlock";
-}
-
 // The most used of the links that the job and another one use.
 void add_contended(const JobSet& set, std::size_t j, const JobTraffic& traffic, analysis::JobResult& out) {
   for (const auto& [link, bytes] : traffic.bytes) {
@@ -160,7 +151,7 @@ class Jobs {
       r.job->start = set_.starts[j].seconds();
       r.servers = server_loads(set_.setups[j], plans[j].layout);
       if (stuck) {
-        deadlocked(alone_of[j]->deadlock.value_or("another job ends in a deadlock"), r);
+        fill_deadlock(alone_of[j]->deadlock.value_or("another job ends in a deadlock"), r);
         out_.measured.emplace_back();
       } else {
         fill(j, plans[j], together[j], *alone_of[j], r);

@@ -95,7 +95,7 @@ class Runner {
       r.vary = point.vary;
       r.servers = server_loads(setup, plans[i].layout);
       if (measured[i].deadlock) {
-        explain_absence(*measured[i].deadlock, r);
+        fill_deadlock(*measured[i].deadlock, r);
       } else {
         fill(setup, policies[i], plans[i], measured[i], options, single, r);
         r.gain_over_random = gain_over("random", i);
@@ -132,16 +132,6 @@ class Runner {
                               std::move(m.pull_orders)});
       out_.result.results.push_back(std::move(r));
     }
-  }
-
-  static void explain_absence(const std::string& deadlock, PolicyResult& r) {
-    r.deadlock = deadlock;
-    for (analysis::Figure* figure :
-         {&r.scaling_efficiency, &r.lower_bound_s, &r.lower_bound_any_layout_s, &r.gap, &r.ordering_efficiency,
-          &r.speedup_limit, &r.straggler_effect, &r.dropped_gradients})
-      figure->reason = "deadlock";
-    r.staleness.reason = "deadlock";
-    r.gain_over_random.reason = r.gain_over_fifo.reason = "deadlock";
   }
 
   // Samples/s of a single worker in the order of first use: the base of every policy's scaling efficiency. 0 if it ends

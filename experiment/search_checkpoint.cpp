@@ -121,14 +121,6 @@ void read_walker(const json::Value& value, search::Walker& walker) {
   value.fields(fields);
 }
 
-void write_figure(json::Writer& w, const char* key, const analysis::Figure& figure) {
-  w.key(key);
-  if (figure.value)
-    w.value(*figure.value);
-  else
-    w.value(nullptr);
-}
-
 }  // namespace
 
 std::string search_key(const Experiment& experiment, const SearchRunOptions& options) {
@@ -225,30 +217,21 @@ std::string search_json(const SearchResult& r) {
   w.key("step_time_s").begin_object(Style::Inline);
   w.member("mean", r.step_s).member("ci95_low", r.ci95_low_s).member("ci95_high", r.ci95_high_s);
   w.member("replications", r.replications).end_object();
-  write_figure(w, "lower_bound_s", r.bound_s);
+  w.member("lower_bound_s", r.bound_s.value);
   w.member("lower_bound_name", r.bound_name).member("lower_bound_reason", r.bound_s.reason);
-  write_figure(w, "lower_bound_any_layout_s", r.any_layout_bound_s);
-  write_figure(w, "gap", r.gap);
+  w.member("lower_bound_any_layout_s", r.any_layout_bound_s.value);
+  w.member("gap", r.gap.value);
   w.member("optimal", r.optimal).member("evaluations", r.evaluations);
   w.member("ops", static_cast<std::uint64_t>(r.ops)).member("reduced_ops", static_cast<std::uint64_t>(r.reduced_ops));
   w.member("reproducible", r.reproducible);
   w.key("layouts").begin_array();
   for (const LayoutTried& layout : r.layouts) {
-    w.begin_object(Style::Inline).member("layout", layout.layout).key("step_s");
-    if (layout.step_s)
-      w.value(*layout.step_s);
-    else
-      w.value(nullptr);
+    w.begin_object(Style::Inline).member("layout", layout.layout).member("step_s", layout.step_s);
     w.end_object();
   }
   w.end_array().key("policies").begin_array();
   for (const SearchedPolicy& p : r.policies) {
-    w.begin_object(Style::Inline).member("policy", p.policy).key("step_s");
-    if (p.step_s)
-      w.value(*p.step_s);
-    else
-      w.value(nullptr);
-    w.key("gain");
+    w.begin_object(Style::Inline).member("policy", p.policy).member("step_s", p.step_s).key("gain");
     if (p.gain.estimate) {
       w.begin_object(Style::Inline).member("mean", p.gain.estimate->mean).member("ci95_low", p.gain.estimate->ci95_low);
       w.member("ci95_high", p.gain.estimate->ci95_high).end_object();

@@ -11,6 +11,7 @@
 #include "config/units_text.hpp"
 #include "experiment/comparison.hpp"
 #include "experiment/evaluator.hpp"
+#include "experiment/gradient_times.hpp"
 #include "experiment/search_starts.hpp"
 #include "experiment/simulate.hpp"
 #include "models/cluster/topology.hpp"
@@ -56,9 +57,8 @@ class Search {
                       "leave `vary` out, or set its paths with --set");
     begin_ = options_.clock();
     full_ = make_setup(spec_, workloads_);
-    result_.input_files = experiment.files;
-    for (const std::string& file : workloads_.files()) result_.input_files.push_back(file);
     base_ = reduced(full_);
+    gradients_ = gradient_times(base_);
     result_.ops = full_.graph->ops.size();
     result_.reduced_ops = base_.graph->ops.size();
     evaluator_options_.iterations = spec_.runs.iterations;
@@ -153,7 +153,7 @@ class Search {
     std::vector<std::unique_ptr<search::Evaluator>> evaluators;
     while (evaluators.size() < std::max<std::size_t>(1, std::min(options_.threads, starts.size())))
       evaluators.push_back(evaluator->clone());
-    const Duration bound = lower_bound(setup).value.value_or(Duration()) + rounding(setup);
+    const Duration bound = lower_bound(setup, gradients_).value.value_or(Duration()) + rounding(setup);
     for (std::size_t first = 0; first < starts.size() && candidate.cost > bound; first += kStartsAtOnce) {
       std::vector<plan::Order> orders;
       for (std::size_t i = first; i < std::min(first + kStartsAtOnce, starts.size()); ++i)
@@ -391,7 +391,7 @@ class Search {
     const plan::Order order = best_.order;
     const search::PlacementResult found = search::search_placement(
         best_.setup.layout, best_.cost, placement,
-        [&](const plan::Layout& layout) { return lower_bound(with(layout)).value.value_or(Duration()); },
+        [&](const plan::Layout& layout) { return lower_bound(with(layout), gradients_).value.value_or(Duration()); },
         [&](const plan::Layout& layout, Duration limit) {
           ++evaluations_;
           return make_engine_evaluator(with(layout), evaluator_options_)->evaluate(order, limit);
@@ -413,7 +413,7 @@ class Search {
       starts.push_back(std::move(s));
     const auto evaluator = make_evaluator(setup, starts);
     if (!spec_.search.order) starts.resize(1);
-    const bounds::Bound bound = lower_bound(setup);
+    const bounds::Bound bound = lower_bound(setup, gradients_);
     const std::optional<search::Relaxation> relaxation = make_relaxation(setup);
     search::Problem problem;
     problem.evaluator = evaluator.get();
@@ -565,6 +565,7 @@ class Search {
   Workloads workloads_;
   Setup full_;
   Setup base_;
+  std::vector<Duration> gradients_;  // of base_, from which all tried setups come
   EvaluatorOptions evaluator_options_;
   Candidate best_;
   search::State state_;

@@ -77,7 +77,6 @@ struct SearchResult {
   std::vector<LayoutTried> layouts;
   std::vector<SearchedPolicy> policies;
   std::vector<std::string> proven;  // sentences
-  std::vector<std::string> input_files;
 };
 
 // The first point of the experiment; UserError if there are more.

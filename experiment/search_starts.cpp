@@ -300,10 +300,12 @@ std::optional<search::Relaxation> make_relaxation(const Setup& setup) {
   return relaxation;
 }
 
-bounds::Bound lower_bound(const Setup& setup) {
+bounds::Bound lower_bound(const Setup& setup, const std::vector<Duration>& gradients) {
   if (!setup.variation.none()) return {{}, "", "op times or rates vary"};
-  return layout_bound(setup, setup.layout);
+  return layout_bound(setup, setup.layout, gradients);
 }
+
+bounds::Bound lower_bound(const Setup& setup) { return lower_bound(setup, gradient_times(setup)); }
 
 bounds::Bound any_layout_lower_bound(const Setup& setup) {
   if (!setup.variation.none()) return {{}, "", "op times or rates vary"};

@@ -371,13 +371,6 @@ void Workloads::add(const std::string& file, std::shared_ptr<const graph::Graph>
   graphs_[file] = std::move(graph);
 }
 
-std::vector<std::string> Workloads::files() const {
-  std::vector<std::string> files;
-  for (const auto& [file, graph] : graphs_)
-    if (graph) files.push_back(file);
-  return files;
-}
-
 void place(Setup& setup) {
   if (setup.training.exchange == training::Exchange::AllReduce) {
     setup.layout = placement::place("round_robin", *setup.graph, 1, {});

@@ -24,7 +24,6 @@ class Workloads {
   std::shared_ptr<const graph::Graph> get(const WorkloadSpec& spec);
   // A graph that stands in no file, under the name that a spec has for its file.
   void add(const std::string& file, std::shared_ptr<const graph::Graph> graph);
-  std::vector<std::string> files() const;
 
  private:
   std::map<std::string, std::shared_ptr<const graph::Graph>> graphs_;

@@ -27,16 +27,9 @@ void for_items(Reader& reader, const Node& node, const std::string& key, F&& f) 
 }
 
 // A list of values, one value, or {min, max}; `read` gives nothing for a value that is none.
-template <class T>
-struct Values {
-  std::vector<T> list;
-  T min{};
-  T max{};
-};
-
 template <class T, class F>
-Values<T> read_values(Reader& reader, const Node& node, const std::string& key, const std::string& hint, F&& read) {
-  Values<T> values;
+ValuesSpec<T> read_values(Reader& reader, const Node& node, const std::string& key, const std::string& hint, F&& read) {
+  ValuesSpec<T> values;
   if (!node.is_map()) {
     for_items(reader, node, key, [&](const Node& item, const std::string& at) {
       if (const std::optional<T> value = read(item, at)) values.list.push_back(*value);
@@ -59,28 +52,24 @@ Values<T> read_values(Reader& reader, const Node& node, const std::string& key, 
 }
 
 SizesSpec read_sizes(Reader& reader, const Node& node, const std::string& key) {
-  const auto values = read_values<Bytes>(reader, node, key, "for example {min: 256 KiB, max: 16 MiB}",
-                                         [&](const Node& value, const std::string& at) -> std::optional<Bytes> {
-                                           const auto bytes = reader.read_bytes(value, at);
-                                           if (bytes && *bytes > Bytes()) return bytes;
-                                           if (bytes)
-                                             reader.error(value.place, at, "0 B is no size", "valid: at least 1 B");
-                                           return std::nullopt;
-                                         });
-  return {values.list, values.min, values.max};
+  return read_values<Bytes>(reader, node, key, "for example {min: 256 KiB, max: 16 MiB}",
+                            [&](const Node& value, const std::string& at) -> std::optional<Bytes> {
+                              const auto bytes = reader.read_bytes(value, at);
+                              if (bytes && *bytes > Bytes()) return bytes;
+                              if (bytes) reader.error(value.place, at, "0 B is no size", "valid: at least 1 B");
+                              return std::nullopt;
+                            });
 }
 
 constexpr std::int64_t kMostCount = 1'000'000;
 
 CountsSpec read_counts(Reader& reader, const Node& node, const std::string& key) {
-  const auto values =
-      read_values<std::uint32_t>(reader, node, key, "for example {min: 1, max: 16}",
-                                 [&](const Node& value, const std::string& at) -> std::optional<std::uint32_t> {
-                                   const auto n = reader.read_integer(value, at, 1, kMostCount);
-                                   if (!n) return std::nullopt;
-                                   return static_cast<std::uint32_t>(*n);
-                                 });
-  return {values.list, values.min, values.max};
+  return read_values<std::uint32_t>(reader, node, key, "for example {min: 1, max: 16}",
+                                    [&](const Node& value, const std::string& at) -> std::optional<std::uint32_t> {
+                                      const auto n = reader.read_integer(value, at, 1, kMostCount);
+                                      if (!n) return std::nullopt;
+                                      return static_cast<std::uint32_t>(*n);
+                                    });
 }
 
 template <class V, class F>

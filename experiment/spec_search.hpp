@@ -10,25 +10,19 @@
 
 namespace stretto::experiment {
 
-// Sizes to try: all of a list, or any between two ends. Empty: the dimension is not searched.
-struct SizesSpec {
-  std::vector<Bytes> list;
-  Bytes min;
-  Bytes max;  // > 0: a range
-  bool none() const { return list.empty() && max == Bytes(); }
-  bool range() const { return max > Bytes(); }
-  bool operator==(const SizesSpec&) const = default;
+// Values to try: all of a list, or any between two ends. Empty: the dimension is not searched.
+template <class T>
+struct ValuesSpec {
+  std::vector<T> list;
+  T min{};
+  T max{};  // > 0: a range
+  bool none() const { return list.empty() && max == T{}; }
+  bool range() const { return max > T{}; }
+  bool operator==(const ValuesSpec&) const = default;
 };
 
-// The same of counts.
-struct CountsSpec {
-  std::vector<std::uint32_t> list;
-  std::uint32_t min = 0;
-  std::uint32_t max = 0;  // > 0: a range
-  bool none() const { return list.empty() && max == 0; }
-  bool range() const { return max > 0; }
-  bool operator==(const CountsSpec&) const = default;
-};
+using SizesSpec = ValuesSpec<Bytes>;
+using CountsSpec = ValuesSpec<std::uint32_t>;
 
 struct SearchSpec {
   bool order = true;

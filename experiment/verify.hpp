@@ -41,7 +41,6 @@ struct VerifyResult {
   std::optional<double> engine_s;     // a step, without noise
   std::optional<double> replay_s;     // the same, replayed
   std::optional<double> bound_s;
-  std::vector<std::string> input_files;
 };
 
 // The first point of the experiment; UserError if there are more, or for a file that is no schedule.

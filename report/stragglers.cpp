@@ -68,14 +68,6 @@ void shares_json(Writer& w, const char* key, const char* id, const std::vector<S
   w.end_array();
 }
 
-void share_json(Writer& w, const char* key, const std::optional<double>& share) {
-  w.key(key);
-  if (share)
-    w.value(*share);
-  else
-    w.value(nullptr);
-}
-
 }  // namespace
 
 std::string stragglers_text(const Stragglers& r, std::string_view name) {
@@ -109,8 +101,8 @@ std::string stragglers_json(const Stragglers& r, std::string_view name) {
   w.member("format", kStragglersFormat).member("version", kStragglersVersion).member("name", name);
   w.member("measured_s", r.measured_s).member("replayed_s", r.replayed_s);
   w.member("no_delay_s", r.no_delay_s).member("ideal_s", r.ideal_s).member("slowdown", r.slowdown);
-  share_json(w, "worker_share", r.worker_share);
-  share_json(w, "last_stage_share", r.last_stage_share);
+  w.member("worker_share", r.worker_share);
+  w.member("last_stage_share", r.last_stage_share);
   w.key("worst_workers").begin_array(kInline);
   for (const std::int32_t id : r.worst_workers) w.value(id);
   w.end_array();

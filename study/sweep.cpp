@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
@@ -11,9 +12,7 @@
 #include <optional>
 #include <thread>
 #include <utility>
-#include <vector>
 
-#include "experiment/manifest.hpp"
 #include "experiment/runner.hpp"
 #include "io/file/sha256.hpp"
 #include "sim/base/assert.hpp"
@@ -156,6 +155,15 @@ bool in_shard(const Shard& shard, std::uint64_t point) {
          shard.index - 1;
 }
 
+std::string version_text(const Program& program) { return fmt::format("{} ({})", program.version, program.commit); }
+
+Program program_of(const SweepInfo& sweep) {
+  const std::string& text = sweep.version;
+  const std::size_t bracket = text.find(" (");
+  if (bracket == std::string::npos) return {text, ""};
+  return {text.substr(0, bracket), text.substr(bracket + 2, text.size() - bracket - 3)};
+}
+
 SweepInfo describe(const experiment::SweepPoints& points, const std::string& version) {
   SweepInfo info;
   info.name = points.first().spec.name;
@@ -167,6 +175,18 @@ SweepInfo describe(const experiment::SweepPoints& points, const std::string& ver
   info.size = static_cast<std::int64_t>(points.size());
   info.hash = sweep_hash(info);
   return info;
+}
+
+std::vector<experiment::InputFile> inputs_of(const SweepInfo& sweep) {
+  std::vector<experiment::InputFile> inputs;
+  for (std::size_t at = 0; at < sweep.inputs.size();) {
+    const std::size_t end = std::min(sweep.inputs.find('\n', at), sweep.inputs.size());
+    const std::string line = sweep.inputs.substr(at, end - at);
+    const std::size_t gap = line.find("  ");
+    if (gap != std::string::npos) inputs.push_back({line.substr(gap + 2), line.substr(0, gap)});
+    at = end + 1;
+  }
+  return inputs;
 }
 
 SweepRun run_sweep(const experiment::SweepPoints& points, const SweepInfo& sweep, Store& store,

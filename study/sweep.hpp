@@ -14,7 +14,9 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
+#include "experiment/manifest.hpp"
 #include "experiment/sweep_points.hpp"
 #include "study/store.hpp"
 
@@ -54,8 +56,21 @@ struct SweepOptions {
   std::function<bool(const SweepProgress&)> progress;  // some times a second; false ends the sweep
 };
 
+// The program that runs a sweep.
+struct Program {
+  std::string version;
+  std::string commit;
+};
+
+// SweepInfo::version, and what it says of the program.
+std::string version_text(const Program& program);
+Program program_of(const SweepInfo& sweep);
+
 // What the store knows a sweep by. `version` is the program's. Throws UserError for inputs that cannot be read.
 SweepInfo describe(const experiment::SweepPoints& points, const std::string& version);
+
+// SweepInfo::inputs as data. Lines of another form are passed over.
+std::vector<experiment::InputFile> inputs_of(const SweepInfo& sweep);
 
 // `sweep` is in the store. Throws UserError where the store cannot be written; all that was stored stays.
 SweepRun run_sweep(const experiment::SweepPoints& points, const SweepInfo& sweep, Store& store,

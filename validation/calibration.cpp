@@ -62,7 +62,6 @@ std::vector<const Case*> pointers(const std::vector<Case>& cases) {
 struct Outcome {
   std::vector<double> values;  // rounded
   std::vector<std::optional<double>> half_widths;
-  std::size_t evaluations = 0;
 };
 
 Outcome fit(const std::vector<const Case*>& cases, const cluster::Cluster& start, const Wanted& wanted,
@@ -76,7 +75,7 @@ Outcome fit(const std::vector<const Case*>& cases, const cluster::Cluster& start
   };
   analysis::Fit found = analysis::least_squares(residuals, wanted.parameters);
   for (double& v : found.values) v = rounded(v);
-  return {std::move(found.values), std::move(found.half_widths), found.evaluations};
+  return {std::move(found.values), std::move(found.half_widths)};
 }
 
 std::vector<CalibratedCase> rows_of(const std::vector<Case>& cases, const cluster::Cluster& start, const Wanted& wanted,
@@ -85,7 +84,7 @@ std::vector<CalibratedCase> rows_of(const std::vector<Case>& cases, const cluste
   for (const Cost* c : wanted.costs) first.push_back(c->get(start));
   const std::vector<const Case*> all = pointers(cases);
   const std::vector<double> before = simulate_all(all, start, wanted, first, options);
-  const std::vector<double> after = simulate_all(all, start, wanted, values, options);
+  const std::vector<double> after = values == first ? before : simulate_all(all, start, wanted, values, options);
   std::vector<CalibratedCase> rows;
   for (std::size_t i = 0; i < cases.size(); ++i)
     rows.push_back({cases[i].name, cases[i].steps_s.size(), analysis::mean(cases[i].steps_s), before[i], after[i], {}});
@@ -126,7 +125,6 @@ Calibration calibrate(const cluster::Cluster& start, const std::vector<Case>& ca
     found = fit(all, start, w, options, 0, fits);
   }
   Calibration result;
-  result.evaluations = found.evaluations;
   for (std::size_t j = 0; j < w.costs.size(); ++j)
     result.costs.push_back(
         {std::string(w.costs[j]->name), w.parameters[j].start, found.values[j], found.half_widths[j]});
@@ -137,7 +135,6 @@ Calibration calibrate(const cluster::Cluster& start, const std::vector<Case>& ca
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
     const Outcome without = fit(others, start, w, options, i + 1, fits);
     result.fitted[i].left_out_s = simulate_all({all[i]}, start, w, without.values, options).front();
-    result.evaluations += without.evaluations;
   }
   return result;
 }
@@ -145,13 +142,6 @@ Calibration calibrate(const cluster::Cluster& start, const std::vector<Case>& ca
 std::string write_calibration(const Calibration& calibration) {
   json::Writer w;
   w.begin_object().member("format", "stretto-calibration").member("version", 1);
-  const auto optional = [&](const char* key, const std::optional<double>& value) {
-    w.key(key);
-    if (value)
-      w.value(*value);
-    else
-      w.value(nullptr);
-  };
   w.key("costs").begin_array();
   for (const FittedCost& c : calibration.costs) {
     w.begin_object(json::Writer::Style::Inline);
@@ -159,7 +149,7 @@ std::string write_calibration(const Calibration& calibration) {
         .member("start", c.start)
         .member("value", c.value)
         .member("text", cost(c.name).format(c.value));
-    optional("ci95_half", c.half_width);
+    w.member("ci95_half", c.half_width);
     w.end_object();
   }
   w.end_array();
@@ -170,7 +160,7 @@ std::string write_calibration(const Calibration& calibration) {
       w.begin_object(json::Writer::Style::Inline);
       w.member("cell", c.name).member("steps", c.steps).member("measured_s", c.measured_s);
       w.member("start_s", c.start_s).member("simulated_s", c.simulated_s);
-      optional("left_out_s", c.left_out_s);
+      w.member("left_out_s", c.left_out_s);
       w.end_object();
     }
     w.end_array();

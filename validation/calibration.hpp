@@ -56,7 +56,6 @@ struct Calibration {
   std::vector<FittedCost> costs;
   std::vector<CalibratedCase> fitted;
   std::vector<CalibratedCase> held;
-  std::size_t evaluations = 0;
 };
 
 // `start`: the costs to begin with. UserError for an unknown cost, no case to fit to, or one that ends in a deadlock.

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <numeric>
 #include <optional>
@@ -198,7 +197,8 @@ std::vector<double> seconds(const std::vector<std::vector<double>>& steps_ms, bo
   return result;
 }
 
-Case case_of(const Raw& raw, bool barrier, std::string name, experiment::Spec spec) {
+Case case_of(const Raw& raw, const std::shared_ptr<const graph::Graph>& graph, bool barrier, std::string name,
+             experiment::Spec spec) {
   spec.cluster.workers.count = *raw.workers;
   spec.cluster.workers.nic = {*raw.rate, *raw.rate};
   spec.cluster.servers.count = *raw.servers;
@@ -211,7 +211,6 @@ Case case_of(const Raw& raw, bool barrier, std::string name, experiment::Spec sp
   spec.workload.file = "layers";
   spec.cluster.servers.placement = {};
   spec.cluster.servers.placement.name = "by_name";
-  const auto graph = graph_of(raw);
   for (std::size_t i = 0; i < raw.server_of.size(); ++i)
     spec.cluster.servers.placement.by_name.push_back({graph->parameters[i].name, raw.server_of[i], {}});
   experiment::Workloads workloads;
@@ -284,9 +283,10 @@ std::vector<Case> read_cells(const std::string& path, const experiment::Spec& ba
   for (const Raw& raw : cells) {
     std::string name = short_name(path);
     if (several) name += fmt::format(" {}", raw.policy);
-    if (const auto problems = graph::check(*graph_of(raw)); !problems.empty())
+    const auto graph = graph_of(raw);
+    if (const auto problems = graph::check(*graph); !problems.empty())
       throw UserError(fmt::format("{}: {}", path, problems.front().message));
-    cases.push_back(case_of(raw, barrier, std::move(name), base));
+    cases.push_back(case_of(raw, graph, barrier, std::move(name), base));
   }
   return cases;
 }

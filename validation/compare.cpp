@@ -101,13 +101,6 @@ std::string write_comparison(const Comparison& comparison, const Measurement& me
     w.key(key).begin_object(json::Writer::Style::Inline);
     w.member("mean", e.mean).member("ci95_low", e.ci95_low).member("ci95_high", e.ci95_high).end_object();
   };
-  const auto optional = [&](const char* key, const std::optional<double>& value) {
-    w.key(key);
-    if (value)
-      w.value(*value);
-    else
-      w.value(nullptr);
-  };
   w.begin_object();
   w.member("format", "stretto-validation").member("version", 1).member("name", comparison.name);
   w.member("tensorflow", measurement.tensorflow).member("network", measurement.network);
@@ -120,8 +113,8 @@ std::string write_comparison(const Comparison& comparison, const Measurement& me
     estimate("predicted_s", r.predicted_s);
     estimate("measured_s", r.measured_s);
     w.member("measured_sd_s", r.measured_sd_s).member("steps", r.steps).member("error", r.error);
-    optional("gain_predicted", r.gain_predicted);
-    optional("gain_measured", r.gain_measured);
+    w.member("gain_predicted", r.gain_predicted);
+    w.member("gain_measured", r.gain_measured);
     w.member("inversions", r.inversions).member("pairs", r.pairs).member("other_cores", r.other_cores);
     w.end_object();
   }

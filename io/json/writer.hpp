@@ -8,6 +8,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,6 +45,11 @@ class Writer {
   requires(!std::same_as<T, char>) Writer& value(T number) { return signed_value(number); }
   template <std::unsigned_integral T>
   requires(!std::same_as<T, bool>) Writer& value(T number) { return unsigned_value(number); }
+  // null if there is none.
+  template <class T>
+  Writer& value(const std::optional<T>& present) {
+    return present ? value(*present) : value(nullptr);
+  }
   // A number already in text ("12.000001"), for decimals that no double holds. Asserts the grammar of RFC 8259.
   Writer& number(std::string_view text);
 

@@ -39,14 +39,26 @@ Duration one_machine_bound(std::vector<Job> jobs) {
 
 namespace {
 
-// Largest tail first among what is there, each job without a break, and the critical block: the jobs from the last idle
-// time to the one that ends last with its tail.
-struct Schrage {
-  std::vector<std::uint32_t> order;
+Duration cost_of(const std::vector<Job>& jobs, const std::vector<std::uint32_t>& order) {
+  Duration now;
   Duration cost;
-  std::size_t first = 0;  // of the block, places in `order`
-  std::size_t last = 0;
+  for (const std::uint32_t j : order) {
+    now = std::max(now, jobs[j].head) + jobs[j].time;
+    cost = std::max(cost, now + jobs[j].tail);
+  }
+  return cost;
+}
+
+struct Branch {
+  std::vector<Job> jobs;  // with the heads and tails that the decisions so far imply
+  Duration bound;
 };
+
+struct LaterBound {
+  bool operator()(const Branch& a, const Branch& b) const { return a.bound > b.bound; }
+};
+
+}  // namespace
 
 Schrage largest_tail_first(const std::vector<Job>& jobs) {
   std::vector<std::uint32_t> by_head(jobs.size());
@@ -80,27 +92,6 @@ Schrage largest_tail_first(const std::vector<Job>& jobs) {
   }
   return result;
 }
-
-Duration cost_of(const std::vector<Job>& jobs, const std::vector<std::uint32_t>& order) {
-  Duration now;
-  Duration cost;
-  for (const std::uint32_t j : order) {
-    now = std::max(now, jobs[j].head) + jobs[j].time;
-    cost = std::max(cost, now + jobs[j].tail);
-  }
-  return cost;
-}
-
-struct Branch {
-  std::vector<Job> jobs;  // with the heads and tails that the decisions so far imply
-  Duration bound;
-};
-
-struct LaterBound {
-  bool operator()(const Branch& a, const Branch& b) const { return a.bound > b.bound; }
-};
-
-}  // namespace
 
 Sequence one_machine_sequence(const std::vector<Job>& jobs, std::size_t max_nodes) {
   Sequence best;

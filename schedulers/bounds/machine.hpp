@@ -32,6 +32,16 @@ struct Sequence {
   std::vector<std::uint32_t> order;  // jobs in the order of their starts
 };
 
+// Largest tail first among what is there, each job without a break, and the critical block: the jobs from the last idle
+// time to the one that ends last with its tail. Equal tails: the longest job, then the last. O(n log n).
+struct Schrage {
+  std::vector<std::uint32_t> order;
+  Duration cost;
+  std::size_t first = 0;  // of the block, places in `order`
+  std::size_t last = 0;
+};
+Schrage largest_tail_first(const std::vector<Job>& jobs);
+
 // Branch and bound of Carlier (1982): the schedule of the largest tail first (Schrage), whose critical block says what
 // is left to decide: whether one job of a smaller tail comes before all or after all of the block's jobs behind it.
 // Nodes are bounded by preemption and by the block. Ends with cost = bound, or at `max_nodes` with what is known then.

@@ -460,11 +460,11 @@ double difference(const std::vector<std::vector<Time>>& a, const std::vector<std
   return most;
 }
 
-double spread(const Job& job, std::uint32_t steps, const Replay& plain, Duration slack) {
+double spread(const Job& job, std::uint32_t steps, const Replay& plain) {
   double most = 0;
   for (const Variant variant : {Variant::Up, Variant::Reversed}) {
     const Replay other = replay(job, steps, variant);
-    if (other.finished) most = std::max(most, difference(plain.ends, other.ends, slack));
+    if (other.finished) most = std::max(most, difference(plain.ends, other.ends, Duration()));
   }
   return most;
 }

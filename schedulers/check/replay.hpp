@@ -46,6 +46,6 @@ Replay replay(const Job& job, std::uint32_t steps, Variant variant = Variant::Pl
 double difference(const std::vector<std::vector<Time>>& a, const std::vector<std::vector<Time>>& b, Duration slack);
 
 // How much the other variants move the ends of `plain`: what rounding and the order of ties can do to this job.
-double spread(const Job& job, std::uint32_t steps, const Replay& plain, Duration slack);
+double spread(const Job& job, std::uint32_t steps, const Replay& plain);
 
 }  // namespace stretto::check

@@ -88,28 +88,6 @@ Machines machines_of(const Jobs& jobs, const std::vector<Pair>& decided) {
   return m;
 }
 
-// Of what is there, the largest tail first.
-Sequence largest_tail_first(const std::vector<Job>& jobs) {
-  Sequence by_head(jobs.size());
-  std::iota(by_head.begin(), by_head.end(), 0U);
-  std::stable_sort(by_head.begin(), by_head.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return jobs[a].head < jobs[b].head; });
-  std::priority_queue<std::tuple<Duration, Duration, std::uint32_t>> open;
-  Sequence order;
-  Duration now;
-  std::size_t next = 0;
-  while (order.size() < jobs.size()) {
-    if (open.empty()) now = std::max(now, jobs[by_head[next]].head);
-    for (; next < jobs.size() && jobs[by_head[next]].head <= now; ++next)
-      open.emplace(jobs[by_head[next]].tail, jobs[by_head[next]].time, by_head[next]);
-    const std::uint32_t job = std::get<2>(open.top());
-    open.pop();
-    now += jobs[job].time;
-    order.push_back(job);
-  }
-  return order;
-}
-
 struct Run {
   Sequence order[2];
   std::vector<Duration> start[2];  // per job
@@ -136,12 +114,12 @@ void run_machine(const Jobs& jobs, int machine, Run& run) {
 
 Run run_of(const Jobs& jobs, const std::vector<Pair>& decided, Machines m) {
   Run run;
-  run.order[0] = largest_tail_first(m.job[0]);
+  run.order[0] = bounds::largest_tail_first(m.job[0]).order;
   run_machine(jobs, 0, run);
   for (std::size_t i = 0; i < jobs.size(); ++i)
     m.job[1][i].head = std::max(m.job[1][i].head, run.start[0][i] + jobs[i].first + jobs[i].lag);
   raise_heads(decided, 1, m.job[1]);
-  run.order[1] = largest_tail_first(m.job[1]);
+  run.order[1] = bounds::largest_tail_first(m.job[1]).order;
   run_machine(jobs, 1, run);
   return run;
 }

@@ -160,6 +160,7 @@ class FluidNetwork {
   bool relax_alone(std::uint32_t link);
   double fill(const LinkState& link, double guess) const;
   std::uint32_t bottleneck_besides(const Slot& slot, std::uint32_t link, double level) const;
+  std::uint8_t sum_fits(std::uint32_t link);
   void set_roomy(std::uint32_t link);
   bool relax_all();
   void fill_all();

@@ -146,12 +146,8 @@ void FluidNetwork::prepare_relaxation() {
   for (std::uint32_t l = 0; l < real_links_; ++l)
     if (level_[l] != kInfinity) reserved_[l] = kReserve * level_[l];
   for (std::uint32_t l = 0; l < real_links_; ++l) {
-    LinkState& link = links_[l];
-    link.sum = 0;
-    link.tight_others = 0;
-    if (level_[l] == kInfinity)
-      for (const Slot& slot : link.active) link.sum += reserved_[bottleneck_[slot.cls]] * flows_[slot.cls];
-    roomy_[l] = level_[l] == kInfinity && link.sum <= link.capacity * (1 + kFull) ? 1 : 0;
+    links_[l].tight_others = 0;
+    roomy_[l] = sum_fits(l);
   }
   for (std::uint32_t l = 0; l < real_links_; ++l)
     for (const Slot& slot : links_[l].active) {

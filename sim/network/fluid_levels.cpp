@@ -24,16 +24,20 @@ void FluidNetwork::for_other_links(const Slot& slot, std::uint32_t link, Functio
     if (hop_[h] != link && hop_[h] < real_links_) function(hop_[h]);
 }
 
+// Adds up the reservations on a link that is not full, and says whether they fit.
+std::uint8_t FluidNetwork::sum_fits(std::uint32_t l) {
+  if (level_[l] != kInfinity) return 0;
+  LinkState& link = links_[l];
+  link.sum = 0;
+  for (const Slot& slot : link.active)
+    if (bottleneck_[slot.cls] != kNone) link.sum += reserved_[bottleneck_[slot.cls]] * flows_[slot.cls];
+  return link.sum <= link.capacity * (1 + kFull) ? 1 : 0;
+}
+
 // Whether the link's sum of reservations fits; those who count on it are told.
 void FluidNetwork::set_roomy(std::uint32_t l) {
-  LinkState& link = links_[l];
-  std::uint8_t roomy = 0;
-  if (level_[l] == kInfinity) {
-    link.sum = 0;
-    for (const Slot& slot : link.active)
-      if (bottleneck_[slot.cls] != kNone) link.sum += reserved_[bottleneck_[slot.cls]] * flows_[slot.cls];
-    roomy = link.sum <= link.capacity * (1 + kFull) ? 1 : 0;
-  }
+  const LinkState& link = links_[l];
+  const std::uint8_t roomy = sum_fits(l);
   if (roomy == roomy_[l]) return;
   roomy_[l] = roomy;
   for (const Slot& slot : link.active)

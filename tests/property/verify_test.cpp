@@ -228,7 +228,7 @@ Compared compare(const Case& c) {
   const double difference = check::difference(replay.ends, engine.timeline.ends, kRounding);
   result.exact = difference <= experiment::kExact;
   if (result.exact) return result;
-  const double spread = check::spread(job, kSteps, replay, Duration());
+  const double spread = check::spread(job, kSteps, replay);
   EXPECT_LE(difference, std::max(experiment::kSpreads * spread, result.ties ? experiment::kTies : 0.0)) << spread;
   return result;
 }

@@ -53,6 +53,13 @@ std::string walk_error(const std::string& text) { return error_of(text, walk); }
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
+TEST(Writer, WritesWhatIsAbsentAsNull) {
+  Writer w;
+  w.begin_object(Writer::Style::Inline).member("a", std::optional<double>(0.5)).member("b", std::optional<double>());
+  w.member("c", std::optional<std::string>("x")).end_object();
+  EXPECT_EQ(w.finish(), "{\"a\": 0.5, \"b\": null, \"c\": \"x\"}\n");
+}
+
 TEST(Writer, IndentsAndKeepsTheOrderOfCalls) {
   Writer w;
   w.begin_object().member("b", 1).member("a", "x").key("list").begin_array();
