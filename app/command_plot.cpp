@@ -5,6 +5,7 @@
 
 #include "app/command_report.hpp"
 #include "app/output.hpp"
+#include "app/targets.hpp"
 #include "io/file/file.hpp"
 #include "report/read_result.hpp"
 #include "report/svg.hpp"
@@ -18,6 +19,7 @@ int plot_command(const PlotOptions& options) {
   std::error_code error;
   fs::path path = options.input;
   if (fs::is_directory(path, error)) path /= "result.json";
+  check_target("--out", options.out, {path.string()});
   const std::string svg = report::gains_svg(report::read_result(file::read(path.string()), path.string()));
   file::write_atomic(options.out, svg);
   print(report::wrap(escape_control(fmt::format("Wrote {}.", options.out)), 100, 2));

@@ -104,6 +104,7 @@ report::Page of_result(const ReportOptions& options) {
   const fs::path result =
       fs::is_directory(given, error) || given.filename() == "manifest.json" ? folder / "result.json" : given;
   const fs::path manifest_path = folder / "manifest.json";
+  keep_inputs("--out", options.out, {result.string(), manifest_path.string()});
   const std::string json = file::read(result.string());
   report::Page page;
   page.result = report::read_result(json, result.string());

@@ -37,6 +37,7 @@ class Hostile(program.ProgramTest):
 class Targets(Hostile):
     def test_nothing_that_is_read_is_overwritten(self):
         self.schedule()
+        self.good('run', 'e.yaml', '--quiet', '--out', '.')
         self.write('inner.yaml', EXPERIMENT)
         self.write('outer.yaml', 'stretto: 1\ninclude: inner.yaml\n')
         self.write('o.txt', 'layer0/weights\t0\n')
@@ -55,7 +56,10 @@ class Targets(Hostile):
                           ('init', '--workload', 'w.json', '--force', '-o', 'w.json'),
                           ('init', '--import', 'w.json', '--force', '-o', 'w.json'),
                           ('validate', 'e.yaml', '--bundle', 'w.json'), ('report', 'e.yaml', '-o', 'w.json'),
-                          ('report', 's.json', '-o', './s.json'), ('calibrate', 'w.json', '-o', 'w.json'),
+                          ('report', 's.json', '-o', './s.json'), ('report', '.', '-o', 'result.json'),
+                          ('report', 'result.json', '-o', 'manifest.json'),
+                          ('plot', 'result.json', '-o', './result.json'), ('plot', '.', '-o', 'result.json'),
+                          ('calibrate', 'w.json', '-o', 'w.json'),
                           ('calibrate', '--case', 'e.yaml', 'w.json', '-o', 'link.yaml')):
             with self.subTest(arguments):
                 done = self.start(*arguments)
