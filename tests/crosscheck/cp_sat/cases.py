@@ -10,6 +10,7 @@ message at a time. Times are whole microseconds; an element of 4 bytes takes one
             after its own push, forward ops after their pulls and after all backward ops
 """
 import dataclasses
+import itertools
 import json
 
 from ortools.sat.python import cp_model
@@ -29,8 +30,8 @@ class Problem:
 
 
 def random_problem(rng, kind, shape, slices):
-    """`shape`: chain, or dag. In a dag the device may choose among backward ops; stretto's takes the first that is
-    ready, CP-SAT the best one, so that the optimum here may be out of reach of any order of transfers."""
+    """`shape`: chain, or dag. In a dag the device may choose among forward ops that are ready; stretto's takes the one
+    that was ready first, CP-SAT the best one, so that the optimum may be out of reach of any order of transfers."""
     ops, tensors = rng.randint(2, 5), rng.randint(2, 4 if slices > 1 else 6)
     if shape == 'chain':
         edges = [(a, a + 1) for a in range(ops - 1)]
@@ -43,6 +44,21 @@ def random_problem(rng, kind, shape, slices):
         reads[rng.randrange(ops)].append(t)
     return Problem(kind, [rng.randint(1, 9) for _ in range(ops)], [rng.randint(1, 9) for _ in range(ops)], edges,
                    [slices * rng.randint(1, 6) for _ in range(tensors)], slices, reads)
+
+
+def backward_order(p):
+    """Backward ops as the device runs them: each enters its queue when its last input ends, those of one input in the
+    order of the workload file. Nothing else comes between, whatever the order of transfers."""
+    ops = len(p.backward)
+    waits = [sum(1 for a, _ in p.edges if a == o) for o in range(ops)]
+    queue = [ops - 1]
+    for done in queue:
+        for o in reversed(range(ops)):
+            if (o, done) in p.edges:
+                waits[o] -= 1
+                if waits[o] == 0:
+                    queue.append(o)
+    return queue
 
 
 def optimum(p):
@@ -79,6 +95,9 @@ def optimum(p):
                 model.add(backward[o][0] >= forward[other][1])
             else:
                 model.add(forward[other][0] >= backward[o][1])
+    if backward:
+        for first, then in itertools.pairwise(backward_order(p)):
+            model.add(backward[then][0] >= backward[first][1])
     if p.kind == 'steady':
         for c in pieces:
             model.add(pulls[c][0] >= pushes[c][1])

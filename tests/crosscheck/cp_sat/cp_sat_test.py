@@ -18,8 +18,7 @@ STRETTO = os.environ['STRETTO_BINARY']
 TRIALS = int(os.environ.get('STRETTO_CP_SAT_TRIALS', '25'))
 # Found optima over problems, at least.
 SHARE = {('forward', 'dag', 1): 1, ('forward', 'dag', 2): 1, ('barrier', 'chain', 1): 1, ('barrier', 'chain', 2): 1,
-         ('barrier', 'dag', 1): 0.8, ('steady', 'chain', 1): 0.9, ('steady', 'chain', 2): 0.9,
-         ('steady', 'dag', 1): 0.6}
+         ('barrier', 'dag', 1): 1, ('steady', 'chain', 1): 1, ('steady', 'chain', 2): 1, ('steady', 'dag', 1): 0.9}
 
 
 def search(problem, folder):
