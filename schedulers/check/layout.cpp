@@ -77,12 +77,10 @@ std::optional<Violation> check_alternatives(const StatedSchedule& s, const plan:
 std::optional<Violation> check_direction(const StatedSchedule& s, bool push) {
   const plan::DirectionOrder& order = push ? s.schedule.plan.order.push : s.schedule.plan.order.pull;
   const char* name = push ? "pushes" : "pulls";
-  const bool credited = plan::has_credit(order.discipline);
   const bool windowed = order.discipline == Discipline::Window || order.discipline == Discipline::ChainWindow;
-  if (credited && order.credit <= Bytes())
+  if (plan::has_credit(order.discipline) && order.credit <= Bytes())
     return Violation{"credit", fmt::format("the credit of the {} is {} bytes", name, order.credit.count())};
   if (windowed && order.window == 0) return Violation{"window", fmt::format("the window of the {} is 0", name)};
-  std::map<std::pair<std::int64_t, std::uint32_t>, std::string> seen;
   for (const StatedParameter& p : s.parameters)
     for (std::size_t k = 0; k < p.slices.size(); ++k) {
       const std::uint32_t rank = push ? p.slices[k].push : p.slices[k].pull;
@@ -93,11 +91,6 @@ std::optional<Violation> check_direction(const StatedSchedule& s, bool push) {
       if (order.discipline == Discipline::CreditSkip && p.slices[k].bytes > order.credit.count())
         return Violation{"credit", fmt::format("{} has more bytes than the credit of the {}, and could never go",
                                                slice_name(p, k), name)};
-      const std::int64_t queue = credited ? 0 : p.slices[k].server;
-      const auto [at, first] = seen.emplace(std::pair(queue, rank), slice_name(p, k));
-      if (!first)
-        return Violation{
-            "ranks", fmt::format("{} and {} both have rank {} among the {}", at->second, slice_name(p, k), rank, name)};
     }
   return check_alternatives(s, order, name);
 }

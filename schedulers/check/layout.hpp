@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What must hold of a schedule whatever the cluster's speed: it belongs to the workload; every variable stands once;
-// its slices add up to its bytes; servers exist; where the discipline of a direction ranks, no two slices of a queue
-// have one rank (a queue is a server, with credit all servers), else there are no ranks; credits and windows are > 0;
-// alternatives have a place for every slice.
-// Cost: O(slices log slices).
+// its slices add up to its bytes; servers exist; there are ranks only where the discipline of a direction knows them;
+// credits and windows are > 0; alternatives have a place for every slice. Equal ranks go by the variables' order in the
+// workload, slices of one variable in theirs.
+// Cost: O(slices log variables).
 #pragma once
 
 #include <cstdint>

@@ -34,7 +34,10 @@ class Messages {
   const Channel& channel(const Event& e) const { return job_.channel(push_, e.worker, e.item); }
   std::int64_t bytes(const Event& e) const { return job_.layout.transfers[e.item].bytes.count(); }
   bool ranked(const Event& e) const { return ranks(order().discipline) && order().rank[e.item] != plan::kUnranked; }
-  std::pair<std::uint32_t, std::uint32_t> key(const Event& e) const { return {e.step, order().rank[e.item]}; }
+  // Least first; equal ranks go by transfer.
+  std::tuple<std::uint32_t, std::uint32_t, std::uint32_t> key(const Event& e) const {
+    return {e.step, order().rank[e.item], e.item};
+  }
   void found(const char* rule, std::string text) {
     if (!violation_) violation_ = {rule, std::move(text)};
   }

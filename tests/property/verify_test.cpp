@@ -174,6 +174,8 @@ plan::DirectionOrder Random::direction(const plan::Layout& layout, bool push) {
     order.credit += Bytes(upto(order.credit.count() * 3));
   }
   order.rank = random_permutation(layout.transfers.size(), stream_);
+  if (one_in(4))  // equal ranks
+    for (std::uint32_t& rank : order.rank) rank /= 3;
   if (one_in(3))
     for (std::uint32_t& rank : order.rank)
       if (one_in(4)) rank = plan::kUnranked;
