@@ -181,6 +181,8 @@ def main():
         folder = pathlib.Path(name)
         models = [prepared(program, path, folder) for path in sorted(arguments.graphs)]
         wanted = [(model, kind, ratio) for kind in KINDS for model in models for ratio in RATIOS]
+        # One ratio after the other, so that a run that is cut short has cells of every model.
+        turns = [(model, kind, ratio) for kind in KINDS for ratio in RATIOS for model in models]
 
         def work(item):
             model, kind, ratio = item
@@ -197,7 +199,7 @@ def main():
                 print(kind[0], line(cell), file=sys.stderr, flush=True)
 
         with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-            list(pool.map(work, wanted))
+            list(pool.map(work, turns))
     missing = sum((model[0], kind[0], ratio) not in done for model, kind, ratio in wanted)
     if missing and not arguments.partial:
         sys.exit(f'{missing} of {len(wanted)} cells are left; run again with the same --state')
