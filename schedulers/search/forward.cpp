@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "schedulers/search/peel.hpp"
 #include "sim/base/random.hpp"
 
 namespace stretto::search {
@@ -58,6 +59,9 @@ struct Node {
 
   std::int64_t level() const { return time - work; }
 };
+
+// Looks at needs (peel.hpp) in one search, after which bounds are peeled no more: some seconds.
+constexpr std::uint64_t kPeelSteps = 2'000'000'000;
 
 class Space {
  public:
@@ -154,9 +158,32 @@ class Space {
     return std::max<std::int64_t>(bound, 0);
   }
 
-  void tighten(Node& node) const {
+  // `strong`: by peeling as well, where that is not too long.
+  void tighten(Node& node, bool strong = false) const {
     node.bound = std::max(node.bound, lower_bound(node));
+    if (strong) node.bound = std::max(node.bound, peeled(node));
     node.exact_bound = true;
+  }
+
+  // As lower_bound, by peel.hpp; 0 once that has taken long enough.
+  std::int64_t peeled(const Node& node) const {
+    if (peel_steps_ > kPeelSteps) return 0;
+    std::vector<std::uint32_t> number(problem_.transfer.size(), 0);
+    std::vector<std::int64_t> time;
+    for (std::size_t r = 0; r < number.size(); ++r) {
+      if ((node.sent[r / 64] >> (r % 64) & 1) != 0) continue;
+      number[r] = static_cast<std::uint32_t>(time.size());
+      time.push_back(problem_.transfer[r].ps());
+    }
+    std::vector<PeelGroup> groups;
+    Set rest(words_);
+    for (const Group* group : open(node)) {
+      PeelGroup& g = groups.emplace_back();
+      g.work = group->work;
+      for (std::size_t i = 0; i < words_; ++i) rest[i] = group->needs[i] & ~node.sent[i];
+      graph::for_each_bit(rest, [&](std::size_t r) { g.needs.push_back(number[r]); });
+    }
+    return std::max<std::int64_t>(0, node.level() + peel_bound(time, groups, peel_steps_));
   }
 
   // Takes every block that the commit rule allows.
@@ -218,6 +245,7 @@ class Space {
   std::int64_t total_ = 0;      // P
   std::int64_t all_time_ = 0;   // M
   std::int64_t free_work_ = 0;  // of ops that need nothing
+  mutable std::uint64_t peel_steps_ = 0;
   std::vector<std::pair<Set, std::int64_t>> trail_;
 };
 
@@ -232,6 +260,8 @@ ForwardResult result_of(const Space& space, const Node& best, std::int64_t bound
 }
 
 constexpr std::uint64_t kGreedyEvery = 64;
+// Most problems end with fewer; from then on bounds may cost more.
+constexpr std::uint64_t kEasyStates = 64;
 
 }  // namespace
 
@@ -253,6 +283,7 @@ ForwardResult best_first(const bounds::ForwardProblem& problem, std::uint64_t ma
   };
   push(root);
   std::uint64_t states = 0;
+  std::int64_t least = root.bound;  // of any order
   while (!queue.empty() && states < max_states) {
     const auto [key, index] = queue.top();
     if (std::get<0>(key) >= space.final_peak(best)) break;
@@ -260,7 +291,7 @@ ForwardResult best_first(const bounds::ForwardProblem& problem, std::uint64_t ma
     Node node = std::exchange(nodes[index], Node());
     if (peaks.at(node.sent) < node.peak) continue;
     if (!node.exact_bound) {
-      space.tighten(node);
+      space.tighten(node, states >= kEasyStates);
       if (node.bound > std::get<0>(key)) {
         if (node.bound >= space.final_peak(best)) continue;
         queue.push({{node.bound, -node.time, index}, index});
@@ -269,6 +300,10 @@ ForwardResult best_first(const bounds::ForwardProblem& problem, std::uint64_t ma
       }
     }
     ++states;
+    if (states == kEasyStates) {
+      least = std::max(least, space.peeled(root));
+      if (least >= space.final_peak(best)) break;
+    }
     space.commit(node);
     if (states % kGreedyEvery == 0)
       if (Node candidate = space.greedy(node); space.final_peak(candidate) < space.final_peak(best))
@@ -277,9 +312,9 @@ ForwardResult best_first(const bounds::ForwardProblem& problem, std::uint64_t ma
     if (steps.empty() && space.final_peak(node) < space.final_peak(best)) best = node;
     for (const Block& block : steps) push(space.after(node, block));
   }
-  const std::int64_t bound =
-      queue.empty() ? space.final_peak(best) : std::min(space.final_peak(best), std::get<0>(queue.top().first));
-  return result_of(space, best, bound, states);
+  if (!queue.empty()) least = std::max(least, std::get<0>(queue.top().first));
+  return result_of(space, best, queue.empty() ? space.final_peak(best) : std::min(space.final_peak(best), least),
+                   states);
 }
 
 ForwardResult beam(const bounds::ForwardProblem& problem, std::size_t width) {

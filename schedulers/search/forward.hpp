@@ -8,7 +8,7 @@
 // an order is a sequence of blocks X = needs(o) \ S that contain no smaller block. h(S) = m(S) - f(S); peak of a path =
 // max of h(S) + m(X) over its steps. Of two paths to one S the lower peak is enough.
 //   bound of a node   max(peak, tail bound of what is left: by descending work q(r) of the open ops that need r,
-//                     max over k of m(S) + m(first k) + q_k - P)
+//                     max over k of m(S) + m(first k) + q_k - P); after some nodes also the stronger bound of peel.hpp
 //   commit rule (T3)  if h(S) + m(X) <= the node's own bound and h(S + X) <= h(S), X is taken without branching
 // best_first expands the node of least bound; what it returns is optimal if `proven`, else `bound` is the least bound
 // left. beam keeps the `width` best nodes after each block. Both are deterministic.

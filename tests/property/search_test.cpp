@@ -11,6 +11,7 @@
 
 #include "schedulers/search/forward.hpp"
 #include "schedulers/search/moves.hpp"
+#include "schedulers/search/peel.hpp"
 #include "schedulers/search/search.hpp"
 #include "tests/support/random_graph.hpp"
 
@@ -79,6 +80,40 @@ TEST(BestFirst, IsEnumeration) {
     EXPECT_LE(wide.bound, optimum);
     EXPECT_GE(wide.cost, optimum);
   }
+}
+
+// Never more than the optimum, never less than the tail bound; sometimes the optimum where that is not.
+TEST(PeelBound, LiesBetweenTailBoundAndOptimum) {
+  RandomStream random(1, "search/peel");
+  std::uint64_t higher = 0;
+  std::uint64_t exact = 0;
+  for (std::uint64_t trial = 0; trial < trials(600); ++trial) {
+    SCOPED_TRACE(trial);
+    const auto problem = random_problem(random, 1 + random.below(7), 1 + random.below(12));
+    std::vector<std::int64_t> time;
+    for (const Duration m : problem.transfer) time.push_back(m.ps());
+    std::vector<PeelGroup> groups;
+    std::int64_t work = 0;
+    for (std::size_t o = 0; o < problem.compute.size(); ++o) {
+      PeelGroup group{problem.compute[o].ps(), {}};
+      graph::for_each_bit(problem.needs.row(o),
+                          [&](std::size_t r) { group.needs.push_back(static_cast<std::uint32_t>(r)); });
+      work += group.work;
+      if (!group.needs.empty()) groups.push_back(std::move(group));
+    }
+    std::int64_t free = work;
+    for (const PeelGroup& group : groups) free -= group.work;
+    std::uint64_t steps = 0;
+    const Duration peeled = Duration::ps(work - free + peel_bound(time, groups, steps));
+    const Duration bound = std::max(bounds::load_bound(problem), peeled);
+    const Duration optimum = enumerated(problem);
+    ASSERT_LE(bound, optimum);
+    ASSERT_GE(bound, bounds::tail_bound(problem));
+    higher += bound > std::max(bounds::tail_bound(problem), bounds::load_bound(problem)) ? 1 : 0;
+    exact += bound == optimum ? 1 : 0;
+  }
+  EXPECT_GT(higher, trials(600) / 20);
+  EXPECT_GT(exact, trials(600) / 2);
 }
 
 TEST(BestFirst, ProvesRandomGraphsOfUpToFortyTransfers) {
