@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "experiment/collective_bounds.hpp"
-#include "experiment/gradient_times.hpp"
+#include "experiment/step_facts.hpp"
 
 namespace stretto::experiment {
 
@@ -53,27 +53,26 @@ cluster::Cluster with_slow_workers(const Setup& setup) {
 
 }  // namespace
 
-bounds::Bound layout_bound(const Setup& setup, const plan::Layout& layout, const std::vector<Duration>& gradients) {
+bounds::Bound layout_bound(const Setup& setup, const plan::Layout& layout, const bounds::Facts& facts) {
   if (std::string reason = reason_for_none(setup); !reason.empty()) return {{}, "", std::move(reason)};
   if (setup.training.exchange == training::Exchange::AllReduce)
     return all_reduce_bound(setup, of_all_passes(setup), with_slow_workers(setup), layout);
   return bounds::step_lower_bound(of_all_passes(setup), with_slow_workers(setup), layout,
-                                  setup.training.mode == training::Mode::Training, setup.training.barrier, gradients);
+                                  setup.training.mode == training::Mode::Training, setup.training.barrier, facts);
 }
 
-bounds::Bound any_layout_bound(const Setup& setup, const std::vector<Duration>& gradients) {
+bounds::Bound any_layout_bound(const Setup& setup, const bounds::Facts& facts) {
   if (std::string reason = reason_for_none(setup); !reason.empty()) return {{}, "", std::move(reason)};
   if (setup.training.exchange == training::Exchange::AllReduce)
     return any_all_reduce_bound(setup, of_all_passes(setup), with_slow_workers(setup));
   return bounds::any_layout_lower_bound(of_all_passes(setup), with_slow_workers(setup),
-                                        setup.training.mode == training::Mode::Training, setup.training.barrier,
-                                        gradients);
+                                        setup.training.mode == training::Mode::Training, setup.training.barrier, facts);
 }
 
 bounds::Bound layout_bound(const Setup& setup, const plan::Layout& layout) {
-  return layout_bound(setup, layout, gradient_times(setup));
+  return layout_bound(setup, layout, step_facts(setup));
 }
 
-bounds::Bound any_layout_bound(const Setup& setup) { return any_layout_bound(setup, gradient_times(setup)); }
+bounds::Bound any_layout_bound(const Setup& setup) { return any_layout_bound(setup, step_facts(setup)); }
 
 }  // namespace stretto::experiment

@@ -16,9 +16,9 @@
 
 namespace stretto::experiment {
 
-// `gradients`: gradient_times(setup), for callers with several layouts, of which it does not depend.
-bounds::Bound layout_bound(const Setup& setup, const plan::Layout& layout, const std::vector<Duration>& gradients);
-bounds::Bound any_layout_bound(const Setup& setup, const std::vector<Duration>& gradients);
+// `facts`: step_facts(setup), which does not depend on the layout, and what the caller knows of the order.
+bounds::Bound layout_bound(const Setup& setup, const plan::Layout& layout, const bounds::Facts& facts);
+bounds::Bound any_layout_bound(const Setup& setup, const bounds::Facts& facts);
 bounds::Bound layout_bound(const Setup& setup, const plan::Layout& layout);
 bounds::Bound any_layout_bound(const Setup& setup);
 

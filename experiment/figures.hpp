@@ -17,7 +17,9 @@ namespace stretto::experiment {
 double samples_per_step(const Setup& setup);
 
 // All of `result` but names, gains, scaling, servers, what-ifs and the verdict.
-void fill_figures(const Setup& setup, const plan::Plan& plan, const Measured& measured, analysis::PolicyResult& result);
+// `alone`: no other job uses the setup's links.
+void fill_figures(const Setup& setup, const plan::Plan& plan, const Measured& measured, analysis::PolicyResult& result,
+                  bool alone = true);
 
 // What there is to say of a plan that ends in a deadlock: `text`, and why the figures are absent.
 void fill_deadlock(const std::string& text, analysis::PolicyResult& result);

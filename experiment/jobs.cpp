@@ -164,7 +164,7 @@ class Jobs {
 
   void fill(std::size_t j, const plan::Plan& plan, const JobMeasured& together, const Measured& alone_one,
             PolicyResult& r) const {
-    fill_figures(set_.setups[j], plan, together.measured, r);
+    fill_figures(set_.setups[j], plan, together.measured, r, false);
     r.scaling_efficiency.reason = "not simulated for several jobs";
     r.ordering_efficiency = {std::nullopt, "defined for a job that has its network alone"};
     if (set_.setups[j].training.synchronization == training::Synchronization::Backup)

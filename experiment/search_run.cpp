@@ -11,9 +11,9 @@
 #include "config/units_text.hpp"
 #include "experiment/comparison.hpp"
 #include "experiment/evaluator.hpp"
-#include "experiment/gradient_times.hpp"
 #include "experiment/search_starts.hpp"
 #include "experiment/simulate.hpp"
+#include "experiment/step_facts.hpp"
 #include "models/cluster/topology.hpp"
 #include "models/plan/fusion.hpp"
 #include "models/plan/partition.hpp"
@@ -58,7 +58,6 @@ class Search {
     begin_ = options_.clock();
     full_ = make_setup(spec_, workloads_);
     base_ = reduced(full_);
-    gradients_ = gradient_times(base_);
     result_.ops = full_.graph->ops.size();
     result_.reduced_ops = base_.graph->ops.size();
     evaluator_options_.iterations = spec_.runs.iterations;
@@ -68,6 +67,10 @@ class Search {
     for (const std::uint32_t n : spec_.search.group.list) starting_.push_back(in_groups(n));
     for (const std::uint32_t n : spec_.search.window.list)
       for (PolicySpec& policy : with_window(n)) starting_.push_back(std::move(policy));
+    facts_ = step_facts(base_);
+    facts_.one_order = !spec_.search.window.range() && all_orders(pulls_in_one_order);
+    facts_.alike = facts_.one_order && spec_.search.group.none() &&
+                   all_orders([&](const plan::Order& order) { return all_alike(base_, order); });
   }
 
   SearchResult run() {
@@ -83,6 +86,14 @@ class Search {
   bool all_reduce() const { return full_.training.exchange == training::Exchange::AllReduce; }
 
   double elapsed() const { return options_.clock() - begin_; }
+
+  // Does it hold for all orders that may be kept? Those that are drawn anew in each step are only compared with.
+  bool all_orders(const std::function<bool(const plan::Order&)>& holds) const {
+    return std::all_of(starting_.begin(), starting_.end(), [&](const PolicySpec& policy) {
+      const plan::Order order = make_plan(base_, policy, spec_.runs.seed).order;
+      return is_unordered(order) || holds(order);
+    });
+  }
 
   bool go_on(const std::string& stage) {
     if (result_.stopped) return false;
@@ -153,7 +164,7 @@ class Search {
     std::vector<std::unique_ptr<search::Evaluator>> evaluators;
     while (evaluators.size() < std::max<std::size_t>(1, std::min(options_.threads, starts.size())))
       evaluators.push_back(evaluator->clone());
-    const Duration bound = lower_bound(setup, gradients_).value.value_or(Duration()) + rounding(setup);
+    const Duration bound = lower_bound(setup, facts_).value.value_or(Duration()) + rounding(setup);
     for (std::size_t first = 0; first < starts.size() && candidate.cost > bound; first += kStartsAtOnce) {
       std::vector<plan::Order> orders;
       for (std::size_t i = first; i < std::min(first + kStartsAtOnce, starts.size()); ++i)
@@ -391,7 +402,7 @@ class Search {
     const plan::Order order = best_.order;
     const search::PlacementResult found = search::search_placement(
         best_.setup.layout, best_.cost, placement,
-        [&](const plan::Layout& layout) { return lower_bound(with(layout), gradients_).value.value_or(Duration()); },
+        [&](const plan::Layout& layout) { return lower_bound(with(layout), facts_).value.value_or(Duration()); },
         [&](const plan::Layout& layout, Duration limit) {
           ++evaluations_;
           return make_engine_evaluator(with(layout), evaluator_options_)->evaluate(order, limit);
@@ -413,7 +424,7 @@ class Search {
       starts.push_back(std::move(s));
     const auto evaluator = make_evaluator(setup, starts);
     if (!spec_.search.order) starts.resize(1);
-    const bounds::Bound bound = lower_bound(setup, gradients_);
+    const bounds::Bound bound = lower_bound(setup, facts_);
     const std::optional<search::Relaxation> relaxation = make_relaxation(setup);
     search::Problem problem;
     problem.evaluator = evaluator.get();
@@ -565,7 +576,7 @@ class Search {
   Workloads workloads_;
   Setup full_;
   Setup base_;
-  std::vector<Duration> gradients_;  // of base_, from which all tried setups come
+  bounds::Facts facts_;  // of base_, from which all tried setups come, and of all orders that are tried
   EvaluatorOptions evaluator_options_;
   Candidate best_;
   search::State state_;

@@ -9,7 +9,7 @@
 #include "config/units_text.hpp"
 #include "experiment/bounds.hpp"
 #include "experiment/comparison.hpp"
-#include "experiment/gradient_times.hpp"
+#include "experiment/step_facts.hpp"
 #include "models/graph/order.hpp"
 #include "models/graph/reduce.hpp"
 #include "schedulers/bounds/split.hpp"
@@ -251,7 +251,7 @@ std::optional<search::Relaxation> steady_relaxation(const Setup& setup) {
       setup.training.synchronization != training::Synchronization::Sync || setup.training.passes != 1 ||
       setup.layout.transfers.size() > kMostTrips)
     return std::nullopt;
-  const bounds::Stage stage(*setup.graph, c, setup.layout, true, false, nullptr, gradient_times(setup));
+  const bounds::Stage stage(*setup.graph, c, setup.layout, true, false, nullptr, step_facts(setup));
   if (!stage.split().holds) return std::nullopt;
   search::Relaxation relaxation;
   for (const bounds::RoundTrip& trip : stage.round_trips()) {
@@ -293,19 +293,22 @@ std::optional<search::Relaxation> make_relaxation(const Setup& setup) {
   std::vector<std::size_t> pushed;
   for (std::size_t p = 0; p < graph.parameters.size(); ++p)
     if (graph.parameters[p].gradient.valid()) pushed.push_back(p);
-  relaxation.pulls = problem_of(graph, needs, &split.before, worker.device.speed, pulled, down);
+  std::vector<bool> at_loss = split.before;
+  if (const bounds::Facts facts = step_facts(setup); !facts.by_loss.empty())
+    for (std::size_t o = 0; o < at_loss.size(); ++o) at_loss[o] = at_loss[o] || facts.by_loss[o];
+  relaxation.pulls = problem_of(graph, needs, &at_loss, worker.device.speed, pulled, down);
   relaxation.pull = slices_of(setup.layout, pulled);
   relaxation.pushes = problem_of(graph, feeds, &split.after, worker.device.speed, pushed, channel_rate(setup, true));
   relaxation.push = slices_of(setup.layout, pushed);
   return relaxation;
 }
 
-bounds::Bound lower_bound(const Setup& setup, const std::vector<Duration>& gradients) {
+bounds::Bound lower_bound(const Setup& setup, const bounds::Facts& facts) {
   if (!setup.variation.none()) return {{}, "", "op times or rates vary"};
-  return layout_bound(setup, setup.layout, gradients);
+  return layout_bound(setup, setup.layout, facts);
 }
 
-bounds::Bound lower_bound(const Setup& setup) { return lower_bound(setup, gradient_times(setup)); }
+bounds::Bound lower_bound(const Setup& setup) { return lower_bound(setup, step_facts(setup)); }
 
 bounds::Bound any_layout_lower_bound(const Setup& setup) {
   if (!setup.variation.none()) return {{}, "", "op times or rates vary"};

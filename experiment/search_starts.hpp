@@ -43,9 +43,9 @@ std::vector<search::Start> make_few_starts(const Setup& setup, const std::vector
 // stream: the flow shop of its messages. Nothing where they do not bound a step.
 std::optional<search::Relaxation> make_relaxation(const Setup& setup);
 
-// bounds::step_lower_bound, without a value where op times or rates vary. `gradients`: gradient_times() of a setup with
-// this graph, these workers and this training.
-bounds::Bound lower_bound(const Setup& setup, const std::vector<Duration>& gradients);
+// bounds::step_lower_bound, without a value where op times or rates vary. `facts`: step_facts() of a setup with this
+// graph, these workers and this training.
+bounds::Bound lower_bound(const Setup& setup, const bounds::Facts& facts);
 bounds::Bound lower_bound(const Setup& setup);
 bounds::Bound any_layout_lower_bound(const Setup& setup);
 

@@ -24,6 +24,39 @@ Duration connection_bound(std::vector<Job> jobs) {
 
 }  // namespace
 
+// Whatever the pushes did, pulls that all workers have in one order move at equal rates, since the server's links are
+// shared fairly, nothing else uses them in this direction, and a slice is ready for all at its update. What all workers
+// have of a step at the first loss, all bytes of it have moved.
+bool Stage::pulls_together() const {
+  const cluster::Network& network = cluster_.network;
+  if (!facts_.one_order || !training_ || sliced_ || workers() < 2 || kinds_.size() > 1 ||
+      network.model != cluster::LinkModel::Fluid || network.fabric.kind != cluster::FabricKind::Star ||
+      !network.reserved.empty())
+    return false;
+  for (const cluster::Worker& w : cluster_.workers)
+    if (w.with_worker || (!w.receive.is_zero() && w.threads > 0)) return false;
+  for (const cluster::Server& s : cluster_.servers)
+    if (s.on_worker || (!s.send.is_zero() && cluster::service_units(s) > 0)) return false;
+  // A variable that is never pushed is asked for when a worker's own step begins.
+  for (std::size_t t = 0; t < layout_.transfers.size() && !facts_.alike; ++t)
+    if (!pushed(t)) return false;
+  return true;
+}
+
+Duration Stage::gathered(std::size_t t) const {
+  if (!together_) return {};
+  const plan::Transfer& transfer = layout_.transfers[t];
+  return least_duration(transfer.bytes * static_cast<std::int64_t>(workers()),
+                        cluster_.servers[transfer.server].nic.down.scaled(cluster_.network.efficiency));
+}
+
+Duration Stage::handed_out(std::size_t t) const {
+  if (!together_) return {};
+  const plan::Transfer& transfer = layout_.transfers[t];
+  return least_duration(transfer.bytes * static_cast<std::int64_t>(workers()),
+                        cluster_.servers[transfer.server].nic.up.scaled(cluster_.network.efficiency));
+}
+
 TwoStageJob Stage::round_trip(std::size_t kind, std::size_t t) const {
   const auto w = kinds_[kind];
   const Stages pull = pull_lags(w, t);
@@ -62,15 +95,16 @@ Part Stage::period_of_worker(std::size_t kind) const {
     const auto& transfer = layout_.transfers[t];
     const Stages pull = pull_lags(w, t);
     const Duration need = work.tail_to_loss[parameter(t)];
+    const Duration pulled = std::max(pull.wire, handed_out(t));
     const Duration down_time = least_duration(transfer.bytes, nic_down);
     Duration down_start;
     if (pushed(t)) {
       const Stages push = push_lags(w, t);
       const Duration ready = work.head_from_loss[parameter(t)];
       const TwoStageJob trip = round_trip(kind, t);
-      const Duration after_up = trip.lag + trip.second + trip.tail;
+      const Duration after_up = trip.lag + pulled + trip.tail;
       const Duration up_time = least_duration(transfer.bytes, nic_up);
-      down_start = trip.head + trip.first + trip.lag;
+      down_start = trip.head + std::max(trip.first, gathered(t)) + trip.lag;
       up.push_back({trip.head, up_time, after_up});
       up_connection[transfer.server].push_back(
           {trip.head, least_duration(transfer.bytes, cluster::push_rate(cluster_, w, transfer.server)), after_up});
@@ -86,8 +120,8 @@ Part Stage::period_of_worker(std::size_t kind) const {
         {down_start, least_duration(transfer.bytes, cluster::pull_rate(cluster_, w, transfer.server)),
          pull.receive + need});
     if (worker.threads > 0)
-      receive.push_back({down_start + pull.wire, divided(worker.receive.of(transfer.bytes), worker.threads), need});
-    longest = std::max(longest, down_start + pull.wire + pull.receive + need);
+      receive.push_back({down_start + pulled, divided(worker.receive.of(transfer.bytes), worker.threads), need});
+    longest = std::max(longest, down_start + pulled + pull.receive + need);
   }
   Part part;
   const auto name = worker_name(kind);
@@ -121,9 +155,10 @@ Part Stage::period_of_server(std::size_t server) const {
   for (std::size_t t = 0; t < layout_.transfers.size(); ++t) {
     const auto& transfer = layout_.transfers[t];
     if (transfer.server != server || !pushed(t) || !read_[parameter(t)]) continue;
-    Duration push_start = kNever;  // a push may move on the wire
-    Duration arrived = kNever;     // a push has moved
-    Duration after_wire = kNever;  // of a pull, to the loss
+    Duration push_start = kNever;   // a push may move on the wire
+    Duration arrived = kNever;      // a push has moved
+    Duration all_arrived = kNever;  // all of them have
+    Duration after_wire = kNever;   // of a pull, to the loss
     Duration after_send = kNever;
     for (std::size_t kind = 0; kind < kinds_.size(); ++kind) {
       const Stages push = push_lags(kinds_[kind], t);
@@ -132,12 +167,13 @@ Part Stage::period_of_server(std::size_t server) const {
       const Duration rest = pull.receive + work_[kind].tail_to_loss[parameter(t)];
       push_start = std::min(push_start, start);
       arrived = std::min(arrived, start + push.wire);
+      all_arrived = std::min(all_arrived, start + std::max(push.wire, gathered(t)));
       after_wire = std::min(after_wire, rest);
-      after_send = std::min(after_send, latency + pull.wire + rest);
+      after_send = std::min(after_send, latency + std::max(pull.wire, handed_out(t)) + rest);
     }
     const Duration received = push_lags(kinds_.front(), t).receive;
     const Duration sent = pull_lags(kinds_.front(), t).send;
-    const Duration updated = arrived + received + update_lag(t);
+    const Duration updated = all_arrived + received + update_lag(t);
     up.push_back({updated + sent + latency, least_duration(transfer.bytes * count, nic_up), after_wire});
     down.push_back(
         {push_start, least_duration(transfer.bytes * count, nic_down), received + update_lag(t) + sent + after_send});

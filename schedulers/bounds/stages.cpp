@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "models/graph/order.hpp"
 
@@ -37,12 +38,13 @@ Duration least_duration(Bytes bytes, Bandwidth rate) {
 }
 
 Stage::Stage(const graph::Graph& graph, const cluster::Cluster& cluster, const plan::Layout& layout, bool training,
-             bool sliced, const Split* split, const std::vector<Duration>& gradients)
+             bool sliced, const Split* split, Facts facts)
     : graph_(graph),
       cluster_(cluster),
       layout_(layout),
       training_(training),
       sliced_(sliced),
+      facts_(std::move(facts)),
       needs_(graph::needs(graph)),
       feeds_(feeds(graph)),
       read_(graph.parameters.size(), false) {
@@ -66,13 +68,14 @@ Stage::Stage(const graph::Graph& graph, const cluster::Cluster& cluster, const p
     if (kind == kinds_.size()) {
       kinds_.push_back(w);
       work_.push_back(make_work(w));
-      for (std::size_t p = 0; p < gradients.size(); ++p)
-        work_.back().head_from_loss[p] = std::max(work_.back().head_from_loss[p], gradients[p]);
+      for (std::size_t p = 0; p < facts_.gradients.size(); ++p)
+        work_.back().head_from_loss[p] = std::max(work_.back().head_from_loss[p], facts_.gradients[p]);
       if (split == nullptr) work_.back().gradient = gradient_ends(w, work_.back());
     }
     kind_of_.push_back(kind);
   }
   find_shared();
+  together_ = pulls_together();
 }
 
 bool Stage::same_routes(std::size_t a, std::size_t b) const {
@@ -119,11 +122,11 @@ Work Stage::make_work(std::size_t worker) const {
   for (std::size_t o = 0; o < scaled.ops.size(); ++o) {
     const Duration time = scaled.ops[o].time;
     work.all += time;
-    if (split_.before[o]) work.before += time;
+    if (done_at_loss(o)) work.before += time;
     if (split_.after[o]) work.after += time;
     graph::for_each_bit(needs_.row(o), [&](std::size_t p) {
       work.tail[p] += time;
-      if (split_.before[o]) work.tail_to_loss[p] += time;
+      if (done_at_loss(o)) work.tail_to_loss[p] += time;
     });
     graph::for_each_bit(feeds_.row(o), [&](std::size_t p) {
       work.head[p] += time;
@@ -249,7 +252,7 @@ Part Stage::pulls_of_worker(std::size_t kind, bool to_loss) const {
 
   std::vector<Job> ops;
   for (std::size_t o = 0; o < graph_.ops.size(); ++o) {
-    if (to_loss && !split_.before[o]) continue;
+    if (to_loss && !done_at_loss(o)) continue;
     Bytes bytes;
     graph::for_each_bit(needs_.row(o), [&](std::size_t p) { bytes += graph_.parameters[p].bytes; });
     Duration head = cluster_.step_overhead;

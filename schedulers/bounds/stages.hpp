@@ -70,14 +70,25 @@ struct RoundTrip {
   TwoStageJob job;
 };
 
+// What is known of a step beyond graph, cluster and layout (experiment/step_facts.hpp); by default nothing.
+struct Facts {
+  // Per parameter a least time from the loss to the end of its gradient op on every worker; may be empty.
+  std::vector<Duration> gradients;
+  // Per op: at the loss it is done on every worker, although nothing before the loss waits for it; may be empty.
+  std::vector<bool> by_loss;
+  // The pulls of all workers go in one and the same order, of which nothing is drawn.
+  bool one_order = false;
+  // Besides, equal workers do the same at the same time: nothing at all is drawn, and none starts later than others.
+  bool alike = false;
+};
+
 // What a step consists of, seen by one worker kind or one server. `sliced`: transfers may be cut at will (any layout),
 // so that a slice may pass a stage in no time but for per-message costs; busy times of resources stay whole.
 class Stage {
  public:
-  // Cut at `split`, or at the loss if it is null. `gradients`: per parameter a least time from the loss to the end of
-  // its gradient op on every worker, where the caller knows better than the work that leads to it; may be empty.
+  // Cut at `split`, or at the loss if it is null; `facts` are of the latter.
   Stage(const graph::Graph& graph, const cluster::Cluster& cluster, const plan::Layout& layout, bool training,
-        bool sliced, const Split* split = nullptr, const std::vector<Duration>& gradients = {});
+        bool sliced, const Split* split = nullptr, Facts facts = {});
 
   bool training() const { return training_; }
   // Some gradient is pushed, so that the workers wait for each other's updates.
@@ -119,7 +130,14 @@ class Stage {
   bool not_before_loss(std::size_t t) const { return !split_.needed[parameter(t)]; }
   bool not_after_loss(std::size_t t) const { return !split_.pushed[parameter(t)]; }
   std::size_t parameter(std::size_t t) const { return layout_.transfers[t].parameter.index(); }
+  // Is op o done when the loss is?
+  bool done_at_loss(std::size_t o) const { return split_.before[o] || (!facts_.by_loss.empty() && facts_.by_loss[o]); }
   bool same_routes(std::size_t a, std::size_t b) const;
+  // Does a slice come to all workers at one time, in training without a barrier?
+  bool pulls_together() const;
+  // Where it does: what moving it from all workers to its server takes, and from there to all workers; else 0.
+  Duration gathered(std::size_t t) const;
+  Duration handed_out(std::size_t t) const;
   void find_shared();
   // What a worker's NIC or PCIe can do at most for it alone, and which of them that is.
   Bandwidth down_rate(std::size_t worker) const;
@@ -143,6 +161,8 @@ class Stage {
   const plan::Layout& layout_;
   bool training_;
   bool sliced_;
+  Facts facts_;
+  bool together_ = false;
   graph::BitMatrix needs_;
   graph::BitMatrix feeds_;
   Split split_;

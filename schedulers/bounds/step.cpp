@@ -122,9 +122,9 @@ void add_independent(Best& best, const Stage& stage) {
 }
 
 Bound bound_of(const graph::Graph& graph, const cluster::Cluster& cluster, const plan::Layout& layout, bool training,
-               bool barrier, bool sliced, const std::vector<Duration>& gradients) {
+               bool barrier, bool sliced, const Facts& facts) {
   if (cluster.workers.empty() || cluster.servers.empty()) return {{}, "", "no workers or no servers"};
-  const Stage stage(graph, cluster, layout, training, sliced, nullptr, gradients);
+  const Stage stage(graph, cluster, layout, training, sliced, nullptr, facts);
   const auto servers = cluster.servers.size();
   Best best;
   if (barrier || (!stage.updates() && stage.workers() == 1)) {
@@ -189,17 +189,17 @@ plan::Layout whole_layout(const graph::Graph& graph) {
 }  // namespace
 
 Bound step_lower_bound(const graph::Graph& graph, const cluster::Cluster& cluster, const plan::Layout& layout,
-                       bool training, bool barrier, const std::vector<Duration>& gradients) {
-  return training ? bound_of(graph, cluster, layout, true, barrier, false, gradients)
+                       bool training, bool barrier, const Facts& facts) {
+  return training ? bound_of(graph, cluster, layout, true, barrier, false, facts)
                   : bound_of(graph::forward_only(graph), cluster, layout, false, barrier, false, {});
 }
 
 Bound any_layout_lower_bound(const graph::Graph& graph, const cluster::Cluster& cluster, bool training, bool barrier,
-                             const std::vector<Duration>& gradients) {
+                             const Facts& facts) {
   if (cluster.servers.empty()) return {{}, "", "no workers or no servers"};
   const auto one = with_one_server(cluster);
   const auto layout = whole_layout(graph);
-  return training ? bound_of(graph, one, layout, true, barrier, true, gradients)
+  return training ? bound_of(graph, one, layout, true, barrier, true, facts)
                   : bound_of(graph::forward_only(graph), one, layout, false, barrier, true, {});
 }
 

@@ -22,7 +22,9 @@
 //            down before its own forward ops. Up, down, server NICs as one-machine bounds, up and down of one worker as
 //            a two-machine bound per slice. On a server's outgoing NIC the window runs between last losses of a step,
 //            on its incoming NIC between first losses, so that staggered workers are covered. Holds for the long-run
-//            mean.
+//            mean. Where equal workers' pulls go in one order, a slice comes to all of them at one time; between first
+//            losses it then crosses its server's NIC for all workers each way, one way after the other.
+//   the loss: ops that are known to be done by then (Facts::by_loss) count as work before it.
 //   shared links (a NIC of a host with several workers, a link of the fabric): as a server's NIC, for the pulls or the
 //   pushes that cross it; its load counts both. Any layout: only NICs of hosts, since a layout chooses which links of
 //   the fabric carry a byte. Latencies of the fabric's links are left out of heads and tails, which is weak but true.
@@ -40,6 +42,7 @@
 #include "models/cluster/cluster.hpp"
 #include "models/graph/graph.hpp"
 #include "models/plan/plan.hpp"
+#include "schedulers/bounds/stages.hpp"
 #include "sim/base/units.hpp"
 
 namespace stretto::bounds {
@@ -52,11 +55,11 @@ struct Bound {
 
 // `training`: forward, backward, pushes, updates; otherwise only the forward pass (graph::forward_only is applied).
 // `graph` is checked, `layout` is one of `graph` on the cluster's servers.
-// `gradients`: as in stages.hpp.
+// `facts`: as in stages.hpp.
 Bound step_lower_bound(const graph::Graph& graph, const cluster::Cluster& cluster, const plan::Layout& layout,
-                       bool training, bool barrier, const std::vector<Duration>& gradients = {});
+                       bool training, bool barrier, const Facts& facts = {});
 
 Bound any_layout_lower_bound(const graph::Graph& graph, const cluster::Cluster& cluster, bool training, bool barrier,
-                             const std::vector<Duration>& gradients = {});
+                             const Facts& facts = {});
 
 }  // namespace stretto::bounds

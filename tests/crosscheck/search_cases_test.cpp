@@ -9,8 +9,8 @@
 #include <map>
 
 #include "experiment/evaluator.hpp"
-#include "experiment/gradient_times.hpp"
 #include "experiment/search_starts.hpp"
+#include "experiment/step_facts.hpp"
 #include "models/graph/order.hpp"
 #include "schedulers/bounds/split.hpp"
 #include "schedulers/policies/registry.hpp"
@@ -173,17 +173,17 @@ TEST(SearchCases, GradientsAreReadyOneAfterTheOther) {
   g.parameters[0].gradient = graph::OpId(3);
   g.parameters[1].gradient = graph::OpId(4);
   const training::Options steady{training::Mode::Training, false, {}};
-  EXPECT_EQ(experiment::gradient_times(one_to_one(g, steady)), (std::vector<Duration>{units(1), units(3)}));
+  EXPECT_EQ(experiment::step_facts(one_to_one(g, steady)).gradients, (std::vector<Duration>{units(1), units(3)}));
   auto any = one_to_one(g, steady);
   any.cluster.workers[0].device.order = cluster::OpOrder::Random;
-  EXPECT_TRUE(experiment::gradient_times(any).empty());
+  EXPECT_TRUE(experiment::step_facts(any).gradients.empty());
   // The decay may be behind the loss in the queue, and the other gradient then comes first.
   graph::Graph late = g;
   late.ops[1].reads = {graph::ParameterId(1)};
   late.ops[0].reads = {graph::ParameterId(0)};
-  EXPECT_TRUE(experiment::gradient_times(one_to_one(late, steady)).empty());
+  EXPECT_TRUE(experiment::step_facts(one_to_one(late, steady)).gradients.empty());
   g.ops[2].inputs = {graph::OpId(0)};
-  EXPECT_TRUE(experiment::gradient_times(one_to_one(g, steady)).empty());
+  EXPECT_TRUE(experiment::step_facts(one_to_one(g, steady)).gradients.empty());
 }
 
 // Ends of ops by iteration.
@@ -203,20 +203,46 @@ class Ends : public program::Observer {
   std::vector<std::vector<Time>> end;
 };
 
-TEST(SearchCases, NoGradientIsReadyEarlierThanItsLeastTime) {
+// Decay of some variables: ops that read them, of which the last is a part of the gradient or of nothing.
+void add_decay(graph::Graph& g, RandomStream& random) {
+  for (std::size_t p = 0; p < g.parameters.size(); ++p) {
+    if (random.below(2) == 0) continue;
+    for (std::uint64_t n = 1 + random.below(2), k = 0; k < n; ++k) {
+      graph::Op op{fmt::format("decay {} {}", p, k),
+                   graph::Phase::Backward,
+                   units(static_cast<double>(random.below(4))),
+                   {},
+                   {}};
+      if (k == 0)
+        op.reads.emplace_back(p);
+      else
+        op.inputs.emplace_back(g.ops.size() - 1);
+      if (random.below(4) == 0) op.inputs.emplace_back(0U);
+      g.ops.push_back(std::move(op));
+    }
+    if (g.parameters[p].gradient.valid() && random.below(3) != 0)
+      g.ops[g.parameters[p].gradient.index()].inputs.emplace_back(g.ops.size() - 1);
+  }
+}
+
+TEST(SearchCases, GradientsAndDecayKeepTheirTimes) {
   constexpr std::uint32_t kSteps = 6;
   std::size_t checked = 0;
   std::size_t delayed = 0;
+  std::size_t done = 0;
+  std::size_t open = 0;
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     SCOPED_TRACE(seed);
     RandomStream random(seed, "tests/crosscheck/gradients");
     const test::Shape shape = test::kShapes[random.below(3)];
-    const graph::Graph g = test::random_graph({shape, 2 + random.below(7), 2 + random.below(5), true, 3, 4000}, seed);
+    graph::Graph g = test::random_graph({shape, 2 + random.below(7), 2 + random.below(5), true, 3, 4000}, seed);
+    if (random.below(2) == 0) add_decay(g, random);
     auto setup = one_to_one(g, {training::Mode::Training, random.below(4) == 0, {}});
     if (random.below(2) == 0) setup.cluster.workers.push_back(setup.cluster.workers.front());
-    const auto times = experiment::gradient_times(setup);
-    if (times.empty()) continue;
-    ++checked;
+    const auto facts = experiment::step_facts(setup);
+    const std::vector<Duration>& times = facts.gradients;
+    if (facts.by_loss.empty()) continue;
+    if (!times.empty()) ++checked;
     const auto split = bounds::split_at_loss(g, graph::needs(g), bounds::feeds(g));
     const auto compiled = training::compile(g, setup.cluster, setup.layout, setup.training);
     for (const search::Start& start : experiment::make_starts(setup, {}, {Bytes(1)}, 1)) {
@@ -229,7 +255,15 @@ TEST(SearchCases, NoGradientIsReadyEarlierThanItsLeastTime) {
         Time loss;
         for (std::size_t o = 0; o < g.ops.size(); ++o)
           if (split.before[o]) loss = std::max(loss, ends.end[i][o]);
-        for (std::size_t p = 0; p < g.parameters.size(); ++p) {
+        for (std::size_t o = 0; o < g.ops.size(); ++o) {
+          if (!facts.by_loss[o]) {
+            open += ends.end[i][o] > loss && !split.after[o] ? 1 : 0;
+            continue;
+          }
+          ASSERT_LE(ends.end[i][o], loss) << "step " << i << ", " << g.ops[o].name << ", " << start.name;
+          ++done;
+        }
+        for (std::size_t p = 0; p < g.parameters.size() && !times.empty(); ++p) {
           if (!g.parameters[p].gradient.valid()) continue;
           const Duration after = ends.end[i][g.parameters[p].gradient.index()] - loss;
           ASSERT_GE(after, times[p]) << "step " << i << ", " << g.parameters[p].name << ", " << start.name;
@@ -240,6 +274,65 @@ TEST(SearchCases, NoGradientIsReadyEarlierThanItsLeastTime) {
   }
   EXPECT_GT(checked, 50U);
   EXPECT_GT(delayed, 0U);  // by ops of the next step
+  EXPECT_GT(done, 1000U);
+  EXPECT_GT(open, 100U);
+}
+
+// Workers that differ in nothing, pulls in one order: no order is faster than the bound that takes it into account.
+TEST(SearchCases, NoOrderOfEqualWorkersBeatsTheBoundOfPullsTogether) {
+  experiment::EvaluatorOptions options;
+  options.steady_warm_up = 20;
+  options.steady_steps = 100;
+  std::size_t checked = 0;
+  std::size_t higher = 0;  // than the bound of any order
+  double gap = 0;
+  for (std::uint64_t seed = 1; seed <= 120; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomStream random(seed, "tests/crosscheck/together");
+    graph::Graph g = test::random_graph(
+        {test::kShapes[random.below(4)], 2 + random.below(5), 2 + random.below(5), true, 6, 4000}, seed);
+    if (random.below(2) == 0) add_decay(g, random);
+    auto setup = one_to_one(std::move(g), {training::Mode::Training, false, {}});
+    auto& c = setup.cluster;
+    for (std::uint64_t n = 1 + random.below(3); n > 0; --n) c.workers.push_back(c.workers.front());
+    if (random.below(2) == 0) c.servers.push_back(c.servers.front());
+    if (random.below(2) == 0) c.servers[0].update_rate = Bandwidth(16'000'000'000);
+    if (random.below(2) == 0) c.network.latency = Duration::us(1);
+    if (random.below(3) == 0) c.network.streams = 0;
+    setup.placement = random.below(2) == 0 ? "round_robin" : "partitioned";
+    experiment::place(setup);
+    if (random.below(3) == 0) {
+      graph::Graph frozen = *setup.graph;
+      frozen.parameters.front().gradient = {};
+      setup.graph = std::make_shared<const graph::Graph>(std::move(frozen));
+    }
+    const bool offsets = random.below(3) == 0;
+    auto facts = experiment::step_facts(setup);
+    const Duration any = experiment::lower_bound(setup, facts).value.value();
+    facts.one_order = true;
+    facts.alike = !offsets;
+    const Duration bound = experiment::lower_bound(setup, facts).value.value();
+    ASSERT_GE(bound, any);
+    if (bound == any) continue;
+    ++checked;
+    const auto evaluator = experiment::make_engine_evaluator(setup, options);
+    Duration best = search::kAbove;
+    for (search::Start& start : experiment::make_starts(setup, {}, {Bytes(1), Bytes(4000)}, 1)) {
+      ASSERT_TRUE(experiment::pulls_in_one_order(start.order));
+      if (offsets && random.below(2) == 0)
+        for (std::size_t w = 0; w < c.workers.size(); ++w)
+          start.order.start_offsets.push_back(units(static_cast<double>(random.below(20))));
+      const Duration cost = evaluator->evaluate(start.order);
+      // At most two steps' worth of work is on its way at the ends of the measured window.
+      ASSERT_GE(cost, bound.scaled(1 - 2.0 / 100)) << start.name;
+      best = std::min(best, cost);
+    }
+    gap += best.seconds() / bound.seconds() - 1;
+    higher += bound > any.scaled(1.01) ? 1 : 0;
+  }
+  EXPECT_GT(checked, 40U);
+  EXPECT_GT(higher, 20U);
+  EXPECT_LT(gap / static_cast<double>(checked), 0.25);
 }
 
 // The flow shop of a steady step: no order of any kind beats its optimum on the engine, which often attains it.

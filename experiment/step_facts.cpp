@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiment/gradient_times.hpp"
+#include "experiment/step_facts.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -34,38 +34,39 @@ std::size_t ends(const graph::Graph& graph, const bounds::Split& split) {
   return static_cast<std::size_t>(std::count(end.begin(), end.end(), true));
 }
 
-// Are all ops that lead to a gradient, but are neither before nor behind the loss, done at the loss? left(b): ops of
-// the longest path from b to the end of those before the loss. An op that a pull starts is in the device's queue no
-// later than the op b before the loss that reads the pull, so done when the next one on b's path begins; what such an
-// op starts is done one op of the path later, what b itself starts two later than b.
-bool done_at_loss(const graph::Graph& graph, const graph::BitMatrix& feeds, const bounds::Split& split) {
+// Of the ops that are neither before nor behind the loss: d if they are done by T(d), < 0 if they may come later. See
+// the header.
+std::vector<std::int64_t> done_by(const graph::Graph& graph, const bounds::Split& split) {
   const std::size_t n = graph.ops.size();
   const std::vector<graph::OpId> order = graph::topological_order(graph);
   std::vector<std::int64_t> left(n, 0);
+  std::int64_t longest = 0;
   for (auto it = order.rbegin(); it != order.rend(); ++it) {
     const std::size_t o = it->index();
     if (!split.before[o]) continue;
-    for (const graph::OpId input : graph.ops[o].inputs)
-      left[input.index()] = std::max(left[input.index()], left[o] + 1);
+    longest = std::max(longest, left[o]);
+    for (const graph::OpId input : graph.ops[o].inputs) {
+      const std::int64_t takes_time = graph.ops[input.index()].time > Duration() ? 1 : 0;
+      left[input.index()] = std::max(left[input.index()], left[o] + takes_time);
+    }
   }
   std::vector<std::int64_t> of_pull(graph.parameters.size(), 0);
   for (std::size_t o = 0; o < n; ++o)
     if (split.before[o])
       for (const graph::ParameterId p : graph.ops[o].reads) of_pull[p.index()] = std::max(of_pull[p.index()], left[o]);
-  std::vector<std::int64_t> done(n, 0);  // before an op with so many left begins
+  std::vector<std::int64_t> done(n, -1);
   for (const graph::OpId id : order) {
     const std::size_t o = id.index();
-    if (split.before[o] || split.after[o] || feeds.count(o) == 0) continue;
-    std::int64_t least = std::numeric_limits<std::int64_t>::max();
-    for (const graph::ParameterId p : graph.ops[o].reads) least = std::min(least, of_pull[p.index()] - 1);
+    if (split.before[o] || split.after[o]) continue;
+    std::int64_t ready = longest;
+    for (const graph::ParameterId p : graph.ops[o].reads) ready = std::min(ready, of_pull[p.index()]);
     for (const graph::OpId input : graph.ops[o].inputs) {
       const std::size_t i = input.index();
-      least = std::min(least, split.before[i] ? left[i] - 2 : done[i] - 1);
+      ready = std::min(ready, split.before[i] ? left[i] - 1 : done[i]);
     }
-    done[o] = least;
-    if (least < 0) return false;
+    done[o] = ready - 1;
   }
-  return true;
+  return done;
 }
 
 // Ends of the ops of the first step.
@@ -84,13 +85,8 @@ class OpEnds : public program::Observer {
   std::vector<Duration> ends;
 };
 
-}  // namespace
-
-std::vector<Duration> gradient_times(const Setup& setup) {
-  if (!holds(setup)) return {};
-  const graph::BitMatrix feeds = bounds::feeds(*setup.graph);
-  const bounds::Split split = bounds::split_at_loss(*setup.graph, graph::needs(*setup.graph), feeds);
-  if (!split.holds || ends(*setup.graph, split) != 1 || !done_at_loss(*setup.graph, feeds, split)) return {};
+// Of the ops behind the loss, where nothing comes between them.
+std::vector<Duration> gradient_times(const Setup& setup, const bounds::Split& split) {
   graph::Graph graph = *setup.graph;
   for (std::size_t o = 0; o < graph.ops.size(); ++o)
     if (!split.after[o]) graph.ops[o].time = Duration();
@@ -110,6 +106,48 @@ std::vector<Duration> gradient_times(const Setup& setup) {
   for (const graph::Parameter& p : graph.parameters)
     times.push_back(p.gradient.valid() ? observer.ends[p.gradient.index()] : Duration());
   return times;
+}
+
+}  // namespace
+
+bounds::Facts step_facts(const Setup& setup) {
+  bounds::Facts facts;
+  if (!holds(setup)) return facts;
+  const graph::Graph& graph = *setup.graph;
+  const graph::BitMatrix feeds = bounds::feeds(graph);
+  const bounds::Split split = bounds::split_at_loss(graph, graph::needs(graph), feeds);
+  if (!split.holds || ends(graph, split) != 1) return facts;
+  const std::vector<std::int64_t> done = done_by(graph, split);
+  bool gradients_in_order = true;
+  for (std::size_t o = 0; o < graph.ops.size(); ++o) {
+    facts.by_loss.push_back(done[o] >= 0);
+    if (!split.before[o] && !split.after[o] && feeds.count(o) > 0 && done[o] < 0) gradients_in_order = false;
+  }
+  if (gradients_in_order) facts.gradients = gradient_times(setup, split);
+  return facts;
+}
+
+namespace {
+
+bool drawn(const plan::DirectionOrder& order) {
+  return order.discipline == plan::Discipline::Unordered || order.discipline == plan::Discipline::Window;
+}
+
+}  // namespace
+
+bool pulls_in_one_order(const plan::Order& order) { return !drawn(order.pull); }
+
+bool all_alike(const Setup& setup, const plan::Order& order) {
+  return !drawn(order.pull) && !drawn(order.push) && !setup.random_ops() && setup.variation.none() &&
+         std::all_of(order.start_offsets.begin(), order.start_offsets.end(),
+                     [&](Duration d) { return d == order.start_offsets.front(); });
+}
+
+bounds::Facts step_facts(const Setup& setup, const plan::Order& order) {
+  bounds::Facts facts = step_facts(setup);
+  facts.one_order = pulls_in_one_order(order);
+  facts.alike = all_alike(setup, order);
+  return facts;
 }
 
 }  // namespace stretto::experiment
