@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """How far from the best possible: `stretto search` over models, ratios and kinds of step, as one table.
 
-usage: tools/search_table.py [--stretto PROGRAM] [--budget N] [--several N] [--jobs N] [--state FILE] [--minutes M]
-                             GRAPH... [-o results/search/README.md]
+usage: tools/search_table.py [--stretto PROGRAM] [--budget N] [--several N] [--jobs N] [--state FILE] [--redo PERCENT]
+                             [--minutes M] GRAPH... [-o results/search/README.md]
 
 GRAPH: TensorFlow GraphDefs (times from configs/devices/k80_roofline.yaml) or workload files. Steps of one worker and
 one server, and steps of several workers and servers. With --state each cell is kept as soon as it is done, and a run
-with the same file goes on where the last one ended; with --minutes it ends by then. The table is written when all cells
-are there.
+with the same file goes on where the last one ended; with --minutes it ends by then. --redo runs those cells of the
+state again whose gap is above so many percent, and says where the step or the gap got worse. The table is written when
+all cells are there.
 """
 import argparse
 import concurrent.futures
@@ -163,6 +164,7 @@ def main():
     parser.add_argument('--several', type=int, default=200, help='evaluations for each cell of several workers')
     parser.add_argument('--jobs', type=int, default=1, help='cells at a time')
     parser.add_argument('--state', type=pathlib.Path, help='keep finished cells there, and go on from them')
+    parser.add_argument('--redo', type=float, metavar='PERCENT', help='run cells of a larger gap again')
     parser.add_argument('--minutes', type=float, default=float('inf'), help='begin no cell after that time')
     parser.add_argument('--partial', action='store_true', help='write the table although cells are missing')
     parser.add_argument('-o', '--output', type=pathlib.Path, help='write the table there too')
@@ -174,8 +176,12 @@ def main():
     if arguments.state and arguments.state.exists():
         for text in arguments.state.read_text(encoding='utf-8').splitlines():
             cell = json.loads(text)
-            if cell['budget'] in (arguments.budget, arguments.several):
+            # A search ends at the optimum, whatever is left of its budget.
+            if cell['optimal'] or cell['budget'] in (arguments.budget, arguments.several) or arguments.redo is not None:
                 done[cell['model'], cell['kind'], cell['ratio']] = cell
+    before = {key: cell for key, cell in done.items() if arguments.redo is not None and not cell['optimal']
+              and (cell['gap'] is None or 100 * cell['gap'] > arguments.redo)}
+    kept = {key: cell for key, cell in done.items() if key not in before}
     lock = threading.Lock()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -187,11 +193,14 @@ def main():
         def work(item):
             model, kind, ratio = item
             key = model[0], kind[0], ratio
-            if key in done or time.monotonic() > end:
+            if key in kept or time.monotonic() > end:
                 return
             budget = arguments.several if kind[4] > 1 else arguments.budget
             cell = solve(program, folder, model, ratio, kind, budget)
             with lock:
+                for name, old in ((name, before[key][name]) for name in ('step_s', 'gap') if key in before):
+                    if cell[name] is None or (old is not None and cell[name] > old * (1 + 1e-9)):
+                        print(f'worse: {name} of {key}: {old} before, {cell[name]} now', file=sys.stderr, flush=True)
                 done[key] = cell
                 if arguments.state:
                     with arguments.state.open('a', encoding='utf-8') as file:
@@ -204,6 +213,8 @@ def main():
     if missing and not arguments.partial:
         sys.exit(f'{missing} of {len(wanted)} cells are left; run again with the same --state')
     cells = [done[key] for model, kind, ratio in wanted if (key := (model[0], kind[0], ratio)) in done]
+    if arguments.state and len(cells) == len(done):
+        arguments.state.write_text(''.join(json.dumps(cell) + '\n' for cell in cells), encoding='utf-8')
     text = table(cells, missing, arguments)
     if arguments.output:
         arguments.output.parent.mkdir(parents=True, exist_ok=True)
