@@ -6,7 +6,6 @@
 #include "app/output.hpp"
 #include "app/shipped.hpp"
 #include "app/targets.hpp"
-#include "experiment/check_job.hpp"
 #include "experiment/input_files.hpp"
 #include "experiment/setup.hpp"
 #include "experiment/simulate.hpp"
@@ -36,7 +35,6 @@ Fitted fit(const ExportOptions& options, const std::string& text) {
   experiment::Workloads workloads;
   Fitted fitted{std::move(experiment.points.front().spec), {}, {}};
   fitted.setup = experiment::make_setup(fitted.spec, workloads);
-  experiment::require_servers(fitted.setup);
   fitted.schedule = io::parse_schedule(text, options.schedule, *fitted.setup.graph,
                                        {static_cast<std::uint32_t>(fitted.setup.cluster.servers.size()),
                                         static_cast<std::uint32_t>(fitted.setup.cluster.workers.size())});
@@ -78,10 +76,10 @@ int export_command(const ExportOptions& options) {
     exported = exporter.write(alone.schedule, alone.parameters);
   } else {
     const Fitted fitted = fit(options, text);
-    if (exporter.write != nullptr && !fitted.schedule.plan.layout.bucket.empty())
+    if (!exporter.all_reduce && !fitted.schedule.plan.layout.bucket.empty())
       throw UserError(
           fmt::format("--to {} knows parameter servers only, and the schedule is for all-reduce", options.to),
-          "--to perfetto");
+          "--to order, csv, bytescheduler or perfetto");
     if (exporter.write != nullptr)
       exported = exporter.write(fitted.schedule, *fitted.setup.graph);
     else

@@ -174,12 +174,6 @@ class Recorder : public program::Observer {
 
 }  // namespace
 
-void require_servers(const Setup& setup) {
-  if (setup.training.exchange == training::Exchange::AllReduce)
-    throw UserError("the experiment trains with all-reduce, whose schedules are neither verified nor explained",
-                    "training.exchange: parameter_server");
-}
-
 check::Job make_check_job(const Setup& setup, const plan::Plan& plan) { return JobMaker(setup, plan).run(); }
 
 EngineRun run_for_check(const Setup& setup, const plan::Plan& plan, std::uint32_t steps, std::uint64_t stream) {

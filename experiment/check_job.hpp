@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the independent checker (schedulers/check) is told of a setup, and the engine's timeline in its terms.
+// What the independent checker (schedulers/check) is told of a setup with servers, and the engine's timeline in its
+// terms. All-reduce: check_collectives.hpp.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +13,6 @@
 #include "schedulers/check/timeline.hpp"
 
 namespace stretto::experiment {
-
-// UserError for all-reduce, which schedule files do not hold.
-void require_servers(const Setup& setup);
 
 // From the description of the cluster; noise is left out.
 check::Job make_check_job(const Setup& setup, const plan::Plan& plan);

@@ -8,14 +8,15 @@
 #include <numeric>
 #include <utility>
 
-#include "experiment/check_job.hpp"
 #include "experiment/evaluator.hpp"
 #include "experiment/search_starts.hpp"
 #include "experiment/setup.hpp"
 #include "experiment/simulate.hpp"
+#include "experiment/step_facts.hpp"
 #include "io/import/schedule.hpp"
 #include "io/json/writer.hpp"
 #include "models/graph/order.hpp"
+#include "models/plan/fusion.hpp"
 #include "sim/base/diagnostic.hpp"
 
 namespace stretto::experiment {
@@ -38,7 +39,6 @@ class Explainer {
           fmt::format("the experiment varies over {} points; a schedule is explained at one", experiment.points.size()),
           "leave `vary` out, or set its paths with --set");
     setup_ = make_setup(spec_, workloads_);
-    require_servers(setup_);
     own_layout_ = setup_.layout;
     plan_ = io::read_schedule(path, *setup_.graph,
                               {static_cast<std::uint32_t>(setup_.cluster.servers.size()),
@@ -61,7 +61,7 @@ class Explainer {
     result_.policy = plan_.policy;
     result_.step_s = step_;
     evaluator_->expect_near(plan_.order);
-    explain_moves(false);
+    if (!all_reduce() || plan_.layout.split) explain_moves(false);
     if (setup_.training.mode == training::Mode::Training) explain_moves(true);
     explain_changes();
     explain_bound();
@@ -70,6 +70,7 @@ class Explainer {
   }
 
  private:
+  bool all_reduce() const { return setup_.training.exchange == training::Exchange::AllReduce; }
   const plan::DirectionOrder& direction(bool push) const { return push ? plan_.order.push : plan_.order.pull; }
 
   plan::Order policy_order(const char* name) const {
@@ -250,15 +251,40 @@ class Explainer {
     if (!differs) return std::nullopt;
     return layout;
   }
-  bool own_layout() const {
-    return plan_.layout.transfers.size() == own_layout_.transfers.size() &&
-           std::equal(plan_.layout.transfers.begin(), plan_.layout.transfers.end(), own_layout_.transfers.begin(),
-                      [](const plan::Transfer& a, const plan::Transfer& b) {
-                        return a.parameter == b.parameter && a.bytes == b.bytes && a.server == b.server;
-                      });
+
+  // Collectives: turns, buckets, and whether each is one or two halves.
+  void explain_collectives() {
+    plan::Order order = plan_.order;
+    order.push = {};
+    if (!plan_.order.push.rank.empty())
+      change("order of the collectives (else as gradients are ready)", cost_of(order));
+    if (plan_.layout.split && !plan_.order.pull.rank.empty()) {
+      order = plan_.order;
+      order.pull = {};
+      change("order of the all-gathers (else as they are ready)", cost_of(order));
+    }
+    if (plan_.order.push.credit > Bytes()) {
+      order = plan_.order;
+      order.push.discipline = Discipline::Priority;
+      order.push.credit = {};
+      change("credit of the collectives (else none)", cost_of(order));
+    }
+    plan::Layout layout = plan_.layout;
+    plan::fuse(*setup_.graph, layout, Bytes());
+    layout.split = plan_.layout.split;
+    if (layout.bucket != plan_.layout.bucket) layout_change("fusion (else a collective for each slice)", layout);
+    if (plan_.layout.split) {
+      layout = plan_.layout;
+      layout.split = false;
+      layout_change("two halves of each collective (else both at once)", std::move(layout));
+    }
+    if (!same_layout(plan_.layout, own_layout_))
+      layout_change("layout as a whole (else that of the experiment)", own_layout_);
+    change("all orders (else fifo)", cost_of(policy_order("fifo")));
   }
 
   void explain_changes() {
+    if (all_reduce()) return explain_collectives();
     const plan::Order fifo = policy_order("fifo");
     plan::Order order = plan_.order;
     const bool push_ordered = !plan_.order.push.rank.empty();
@@ -289,12 +315,13 @@ class Explainer {
     if (auto layout = uncut()) layout_change("cutting (else one slice per variable and server)", std::move(*layout));
     if (auto layout = own_servers())
       layout_change("servers of the variables (else those of the experiment)", std::move(*layout));
-    if (!own_layout()) layout_change("layout as a whole (else that of the experiment)", own_layout_);
+    if (!same_layout(plan_.layout, own_layout_))
+      layout_change("layout as a whole (else that of the experiment)", own_layout_);
     change("all orders (else fifo)", cost_of(fifo));
   }
 
   void explain_bound() {
-    const bounds::Bound bound = lower_bound(setup_);
+    const bounds::Bound bound = lower_bound(setup_, step_facts(setup_, plan_.order));
     if (bound.value && *bound.value > Duration()) {
       result_.bound_s.value = bound.value->seconds();
       result_.bound_name = bound.name;
@@ -343,10 +370,11 @@ class Explainer {
     else
       s.push_back(fmt::format("What is left is not known: {}.", result_.bound_s.reason));
     if (result_.any_layout_bound_s.value)
-      s.push_back(fmt::format("No layout on these servers leaves more than {:.2f} %.",
+      s.push_back(fmt::format("No layout{} leaves more than {:.2f} %.", all_reduce() ? "" : " on these servers",
                               100 * std::max(0.0, step_ / *result_.any_layout_bound_s.value - 1)));
   }
   std::string push_text() const {
+    if (all_reduce()) return plan_.layout.split ? " (halves of collectives)" : "";
     return plan_.order.push.rank.empty()   ? " (pulls)"
            : plan_.order.pull.rank.empty() ? " (pushes)"
                                            : " (pulls, pushes)";

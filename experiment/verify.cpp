@@ -8,9 +8,11 @@
 #include <utility>
 
 #include "experiment/bounds.hpp"
+#include "experiment/check_collectives.hpp"
 #include "experiment/check_job.hpp"
 #include "experiment/setup.hpp"
 #include "experiment/simulate.hpp"
+#include "experiment/step_facts.hpp"
 #include "io/file/sha256.hpp"
 #include "io/import/schedule.hpp"
 #include "io/json/writer.hpp"
@@ -35,7 +37,6 @@ class Verifier {
           fmt::format("the experiment varies over {} points; a schedule is verified at one", experiment.points.size()),
           "leave `vary` out, or set its paths with --set");
     setup_ = make_setup(spec_, workloads_);
-    require_servers(setup_);
   }
 
   VerifyResult run() {
@@ -71,35 +72,72 @@ class Verifier {
       return violated("schedule", std::move(*v));
     schedule_ = io::parse_schedule(text, path_, *setup_.graph, {servers, workers});
     check_size(setup_, schedule_.plan.layout);
-    job_ = make_check_job(setup_, schedule_.plan);
-    return passed("schedule", fmt::format("{} slices of {} variables on {} server{}, each once; ranks and sizes fit",
-                                          schedule_.plan.layout.transfers.size(), setup_.graph->parameters.size(),
-                                          servers, servers == 1 ? "" : "s"));
+    std::string where = fmt::format("on {} server{}", servers, servers == 1 ? "" : "s");
+    if (all_reduce()) {
+      collectives_ = make_collective_job(setup_, schedule_.plan);
+      const std::size_t n = check::buckets(collectives_).size();
+      where = fmt::format("in {} bucket{}", n, n == 1 ? "" : "s");
+    } else {
+      job_ = make_check_job(setup_, schedule_.plan);
+    }
+    return passed("schedule",
+                  fmt::format("{} slices of {} variables {}, each once; ranks and sizes fit",
+                              schedule_.plan.layout.transfers.size(), setup_.graph->parameters.size(), where));
   }
 
-  bool barrier() const { return job_.pace == check::Pace::Barrier || job_.pace == check::Pace::Backup; }
+  bool all_reduce() const { return setup_.training.exchange == training::Exchange::AllReduce; }
+  bool barrier() const {
+    if (all_reduce()) return collectives_.barrier;
+    return job_.pace == check::Pace::Barrier || job_.pace == check::Pace::Backup;
+  }
   std::uint32_t wanted_steps() const { return barrier() ? 2 : spec_.runs.iterations + 1; }
-  static std::string stages(const check::Job& job, std::uint32_t steps) {
-    return fmt::format("{} step{} of {} worker{}", steps, steps == 1 ? "" : "s", job.workers.size(),
-                       job.workers.size() == 1 ? "" : "s");
+  std::string stages(std::uint32_t steps) const {
+    const std::size_t workers = setup_.cluster.workers.size();
+    return fmt::format("{} step{} of {} worker{}", steps, steps == 1 ? "" : "s", workers, workers == 1 ? "" : "s");
+  }
+  double messages_of_step() const {
+    if (all_reduce()) return check::message_count(collectives_);
+    return 2 * static_cast<double>(job_.workers.size() * job_.layout.transfers.size());
+  }
+  double events_of_step() const {
+    if (!all_reduce()) return static_cast<double>(check::task_count(job_, 1));
+    return messages_of_step() +
+           static_cast<double>(setup_.cluster.workers.size() * setup_.training.passes * setup_.graph->ops.size());
+  }
+
+  // The engine's timeline, and what is wrong with it.
+  struct Audited {
+    std::optional<std::string> deadlock;
+    std::optional<check::Violation> violation;
+    std::size_t events = 0;
+    Ends ends;
+  };
+  template <class Run, class Job>
+  static Audited audited(Run run, const Job& job) {
+    Audited result{std::move(run.deadlock), {}, run.timeline.events.size(), {}};
+    if (!result.deadlock) result.violation = check::audit(job, run.timeline);
+    result.ends = std::move(run.timeline.ends);
+    return result;
   }
 
   bool verify_timeline() {
-    const double of_step = static_cast<double>(check::task_count(job_, 1));
+    const double of_step = events_of_step();
     const double fit = std::floor(kMostEvents / of_step);
     if (fit < 1)
       return not_covered("timeline", fmt::format("a step has {:.3g} events, more than the {:.0e} that are audited",
                                                  of_step, kMostEvents));
     steps_ = static_cast<std::uint32_t>(std::min<double>(wanted_steps(), fit));
-    EngineRun run = run_for_check(setup_, schedule_.plan, steps_, spec_.runs.seed);
+    const std::uint64_t seed = spec_.runs.seed;
+    Audited run = all_reduce() ? audited(run_collectives_for_check(setup_, schedule_.plan, steps_, seed), collectives_)
+                               : audited(run_for_check(setup_, schedule_.plan, steps_, seed), job_);
     if (run.deadlock) return violated("timeline", {"end", "a step never ends: " + *run.deadlock});
-    if (auto v = check::audit(job_, run.timeline)) return violated("timeline", std::move(*v));
-    ends_ = std::move(run.timeline.ends);
+    if (run.violation) return violated("timeline", std::move(*run.violation));
+    ends_ = std::move(run.ends);
     result_.engine_s = step_time(ends_);
     std::string text = fmt::format("{} events in {}: order, devices, threads, wires and links as they can be",
-                                   run.timeline.events.size(), stages(job_, steps_));
+                                   run.events, stages(steps_));
     if (!setup_.variation.none()) text += "; noise left out";
-    if (job_.pace == check::Pace::Backup) text += "; not which steps backup workers skip";
+    if (!all_reduce() && job_.pace == check::Pace::Backup) text += "; not which steps backup workers skip";
     return passed("timeline", std::move(text));
   }
 
@@ -115,34 +153,44 @@ class Verifier {
   }
 
   double replay_work(std::uint32_t steps) const {
-    const double messages = static_cast<double>(job_.workers.size() * job_.layout.transfers.size());
-    const double channels = static_cast<double>(job_.workers.size() * job_.servers.size());
-    const double under_way = job_.streams == 0 ? messages : std::min(messages, 2 * channels * job_.streams);
-    return 2 * messages * steps * (under_way + static_cast<double>(job_.links.size()));
+    const double messages = messages_of_step();
+    const auto workers = static_cast<double>(setup_.cluster.workers.size());
+    if (all_reduce())
+      return messages * steps * (2 * workers * collectives_.streams + static_cast<double>(collectives_.links.size()));
+    const double channels = workers * static_cast<double>(job_.servers.size());
+    const double under_way = job_.streams == 0 ? messages / 2 : std::min(messages / 2, 2 * channels * job_.streams);
+    return messages * steps * (under_way + static_cast<double>(job_.links.size()));
+  }
+
+  check::Replay replayed(std::uint32_t steps, check::Variant variant) const {
+    if (!all_reduce()) return check::replay(job_, steps, variant);
+    const check::Machine machine{&collectives_.pools, &collectives_.links, {}};
+    return check::replay(machine, check::unroll(collectives_, steps), variant);
   }
 
   bool verify_replay() {
     if (ends_.empty()) return not_covered("replay", "there is no timeline to compare with");
-    if (std::string reason = check::why_no_replay(job_); !reason.empty())
+    if (std::string reason = all_reduce() ? check::why_no_replay(collectives_) : check::why_no_replay(job_);
+        !reason.empty())
       return not_covered("replay", std::move(reason));
     std::uint32_t steps = steps_;
     while (steps > 1 && replay_work(steps) > kMostReplayWork) --steps;
     if (replay_work(steps) > kMostReplayWork)
       return not_covered("replay", fmt::format("a step takes {:.1e} operations, more than the {:.0e} that are tried",
                                                replay_work(steps), kMostReplayWork));
-    const check::Replay replay = check::replay(job_, steps);
+    const check::Replay replay = replayed(steps, check::Variant::Plain);
     if (!replay.finished) return violated("replay", {"replay", "the replay never ends, and the engine's steps do"});
     const Duration slack = Duration::ps(static_cast<std::int64_t>(slack_ps()));
     const double most = check::difference(replay.ends, ends_, slack);
     double tolerance = kExact;
     if (most > tolerance) {
-      tolerance = std::max(tolerance, kSpreads * check::spread(job_, steps, replay));
+      const auto again = [&](check::Variant variant) { return replayed(steps, variant); };
+      tolerance = std::max(tolerance, kSpreads * check::spread(replay, again));
       if (replay.ties > 0) tolerance = std::max(tolerance, kTies);
     }
     if (most > tolerance) return violated("replay", {"replay", first_difference(replay.ends, tolerance, slack)});
     if (steps == steps_) result_.replay_s = step_time(replay.ends);
-    std::string text =
-        fmt::format("{}: ends differ by {:.1e} at most, {:.0e} allowed", stages(job_, steps), most, tolerance);
+    std::string text = fmt::format("{}: ends differ by {:.1e} at most, {:.0e} allowed", stages(steps), most, tolerance);
     if (most > kExact && replay.ties > 0)
       text += fmt::format(" since threads are asked for several services at one time ({} times)", replay.ties);
     else if (most > kExact)
@@ -160,13 +208,14 @@ class Verifier {
     return "";
   }
   // A picosecond for each message of a step.
-  double slack_ps() const { return 50 + static_cast<double>(2 * job_.layout.transfers.size() * job_.workers.size()); }
+  double slack_ps() const { return 50 + messages_of_step(); }
 
   bool verify_bound() {
     if (ends_.empty()) return not_covered("bound", "there is no step to compare with");
     Setup noiseless = setup_;
     noiseless.variation = {};
-    const bounds::Bound bound = layout_bound(noiseless, schedule_.plan.layout);
+    const bounds::Bound bound =
+        layout_bound(noiseless, schedule_.plan.layout, step_facts(noiseless, schedule_.plan.order));
     if (!bound.value) return not_covered("bound", bound.reason);
     result_.bound_s = bound.value->seconds();
     const double step = result_.replay_s.value_or(*result_.engine_s);
@@ -213,7 +262,8 @@ class Verifier {
   Workloads workloads_;
   Setup setup_;
   plan::Schedule schedule_;
-  check::Job job_;
+  check::Job job_;  // or, with all-reduce:
+  check::CollectiveJob collectives_;
   std::uint32_t steps_ = 0;
   Ends ends_;
   VerifyResult result_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "io/export/byteps.hpp"
 #include "io/export/bytescheduler.hpp"
@@ -17,7 +18,34 @@ namespace stretto::io {
 
 namespace {
 
+// Of a variable of all-reduce: the turn of the collective of its bucket.
+Exported order_of_collectives(const plan::Schedule& schedule, const graph::Graph& parameters) {
+  const plan::Layout& layout = schedule.plan.layout;
+  const plan::DirectionOrder& reduce = schedule.plan.order.push;
+  if (reduce.rank.empty())
+    throw UserError("collectives go as their gradients are ready, so there is no order to write",
+                    "choose a policy that ranks transfers, such as fifo");
+  std::map<std::uint32_t, std::uint32_t> turn;  // bucket, least rank
+  for (std::uint32_t t = 0; t < layout.transfers.size(); ++t) {
+    const auto [at, fresh] = turn.emplace(layout.bucket[t], reduce.rank[t]);
+    if (!fresh) at->second = std::min(at->second, reduce.rank[t]);
+  }
+  plan::Order shown;
+  for (std::uint32_t t = 0; t < layout.transfers.size(); ++t)
+    shown.pull.rank.push_back(layout.bucket[t] == plan::kUnranked ? plan::kUnranked : turn[layout.bucket[t]]);
+  Exported result;
+  result.text = write_tictac_order(parameters, layout, shown);
+  if (turn.size() < layout.transfers.size())
+    result.lost.emplace_back("which variables go together, but that they have one priority");
+  if (layout.split) result.lost.emplace_back("the order of the all-gathers");
+  if (reduce.discipline != plan::Discipline::Priority)
+    result.lost.push_back(fmt::format("the discipline {} of the collectives: an order file is only an order",
+                                      plan::kDisciplineNames[static_cast<std::size_t>(reduce.discipline)]));
+  return result;
+}
+
 Exported order(const plan::Schedule& schedule, const graph::Graph& parameters) {
+  if (!schedule.plan.layout.bucket.empty()) return order_of_collectives(schedule, parameters);
   Exported result;
   result.text = write_tictac_order(parameters, schedule.plan.layout, schedule.plan.order);
   result.lost.emplace_back("the servers of the variables");
@@ -33,8 +61,8 @@ Exported order(const plan::Schedule& schedule, const graph::Graph& parameters) {
 constexpr std::array<Exporter, 6> kExporters{{
     {"order", "TicTac's order file: name and priority of whole variables", order},
     {"bytescheduler", "ByteScheduler's environment: partition and credit, in elements", write_bytescheduler},
-    {"byteps", "BytePS's environment: partition, credit, priorities", write_byteps},
-    {"dpro", "dPRO's partition file: variable and largest slice", write_dpro},
+    {"byteps", "BytePS's environment: partition, credit, priorities", write_byteps, false},
+    {"dpro", "dPRO's partition file: variable and largest slice", write_dpro, false},
     {"csv", "one row per slice: bytes, server, ranks", write_slices_csv},
     {"perfetto", "Chrome trace of a predicted step; needs --experiment", nullptr},
 }};

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 
 #include "sim/base/diagnostic.hpp"
@@ -55,7 +56,13 @@ SchedulerSettings scheduler_settings(const plan::Schedule& schedule, const graph
   if (!one_size(layout, s.partition))
     s.lost.push_back(fmt::format("slices smaller than {} bytes of variables that are larger: there is one size for all",
                                  s.partition.count()));
-  s.lost.emplace_back("the servers of the slices");
+  if (layout.bucket.empty()) {
+    s.lost.emplace_back("the servers of the slices");
+  } else {
+    if (std::set<std::uint32_t>(layout.bucket.begin(), layout.bucket.end()).size() < layout.bucket.size())
+      s.lost.emplace_back("which slices go together: each has a collective of its own");
+    if (layout.split) s.lost.emplace_back("that sums are scattered first and gathered later");
+  }
   if (has_credit(order.pull) && has_credit(order.push) && order.pull.credit != order.push.credit)
     s.lost.emplace_back("that pulls and pushes have credits of their own");
   if (!order.pull.rank.empty() && !order.push.rank.empty() && order.pull.rank != order.push.rank)
@@ -65,7 +72,10 @@ SchedulerSettings scheduler_settings(const plan::Schedule& schedule, const graph
     const plan::DirectionOrder& d = push ? order.push : order.pull;
     if (d.discipline == Discipline::Strict || d.discipline == Discipline::Window ||
         d.discipline == Discipline::ChainWindow)
-      s.lost.push_back(fmt::format("that {} wait for those before them (discipline {})", push ? "pushes" : "pulls",
+      s.lost.push_back(fmt::format("that {} wait for those before them (discipline {})",
+                                   !layout.bucket.empty() ? "collectives"
+                                   : push                 ? "pushes"
+                                                          : "pulls",
                                    plan::kDisciplineNames[static_cast<std::size_t>(d.discipline)]));
   }
   return s;

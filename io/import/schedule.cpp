@@ -421,19 +421,14 @@ plan::StatedSchedule parse_stated_schedule(const std::string& text, const std::s
   RawSchedule raw;
   json::Document document(text, path);
   document.read([&](const json::Value& root) { read_root(root, raw); });
-  if (raw.all_reduce)
-    throw UserError({{Severity::Error,
-                      {path, 0, 0, 1, ""},
-                      "exchange",
-                      "a schedule for all-reduce is not checked",
-                      "schedules for parameter servers are"}});
-  plan::StatedSchedule stated{std::move(raw.schedule), std::move(raw.sha256), raw.servers.value_or(0), {}};
+  plan::StatedSchedule stated{
+      std::move(raw.schedule), std::move(raw.sha256), raw.servers.value_or(0), {}, raw.all_reduce};
   for (RawParameter& p : raw.parameters) {
     plan::StatedParameter& parameter = stated.parameters.emplace_back();
     parameter.name = std::move(p.name);
     parameter.bytes = p.bytes;
     for (const RawSlice& slice : p.slices)
-      parameter.slices.push_back({slice.bytes, slice.server.value_or(-1), slice.pull, slice.push});
+      parameter.slices.push_back({slice.bytes, slice.server.value_or(-1), slice.pull, slice.push, slice.bucket});
   }
   return stated;
 }

@@ -15,6 +15,7 @@ struct StatedSlice {
   std::int64_t server = 0;
   std::uint32_t pull = kUnranked;
   std::uint32_t push = kUnranked;
+  std::uint32_t bucket = kUnranked;  // all-reduce
 };
 
 struct StatedParameter {
@@ -28,6 +29,7 @@ struct StatedSchedule {
   std::string sha256;  // of the workload
   std::int64_t servers = 1;
   std::vector<StatedParameter> parameters;
+  bool all_reduce = false;
 };
 
 }  // namespace stretto::plan

@@ -137,7 +137,8 @@ struct Compiled {
   // All-reduce: links and threads of a worker may be those of all; `push` and `pull` hold the turns of the collectives
   // that reduce and of those that gather, of worker 0 and the first transfer of each bucket only.
   Exchange exchange = Exchange::ParameterServer;
-  std::uint32_t ranks_simulated = 0;  // whose messages are simulated: all, or 1 that stands for all
+  std::uint32_t ranks_simulated = 0;    // whose messages are simulated: all, or 1 that stands for all
+  std::vector<std::uint32_t> receiver;  // per channel, as far as it goes: the worker that gets its messages
   Synchronization synchronization = Synchronization::Sync;
   // Markers of the program: with a barrier marker 0 is the end of the step; then, but with backup workers, one marker
   // per worker (its arrival; the end of its ops in sync without a barrier).

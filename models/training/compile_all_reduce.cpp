@@ -71,6 +71,13 @@ void Compiler::add_ranks() {
   }
 }
 
+program::ChannelId Compiler::receiving_channel(const channel::Channel& channel, std::uint32_t to) {
+  const program::ChannelId id = builder_.add_channel(channel);
+  out_.receiver.resize(id.index() + 1, 0);
+  out_.receiver[id.index()] = to;
+  return id;
+}
+
 program::ChannelId Compiler::rank_channel(std::uint32_t from, std::uint32_t to) {
   program::ChannelId& id = rank_channels_[{from, to}];
   if (id.valid()) return id;
@@ -83,7 +90,7 @@ program::ChannelId Compiler::rank_channel(std::uint32_t from, std::uint32_t to) 
   c.receive = service(cluster_.workers[to].receive, out_.worker_threads[to]);
   if (inside) {
     c.route = wires.add_route(std::array{inside_links_[from].up, inside_links_[to].down});
-    return id = builder_.add_channel(c);
+    return id = receiving_channel(c, to);
   }
   std::vector<network::LinkId> links{out_.worker_links[from].up};
   if (cluster_.network.fabric.kind != cluster::FabricKind::Star) {
@@ -94,7 +101,7 @@ program::ChannelId Compiler::rank_channel(std::uint32_t from, std::uint32_t to) 
   }
   links.push_back(out_.worker_links[to].down);
   c.route = wires.add_route(links, cluster_.network.rate_cap);
-  return id = builder_.add_channel(c);
+  return id = receiving_channel(c, to);
 }
 
 // From the rank that stands for all to itself. Its message between hosts has the bytes of all ranks of its host.

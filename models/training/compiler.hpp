@@ -71,6 +71,7 @@ class Compiler {
   void add_collectives();
   std::uint32_t host_of(std::uint32_t rank) const { return rank / options_.all_reduce.per_host; }
   program::ChannelId rank_channel(std::uint32_t from, std::uint32_t to);
+  program::ChannelId receiving_channel(const channel::Channel& channel, std::uint32_t to);
   program::ChannelId channel_of_all(bool inside);
   // A bucket's collective between `begins` and the ends that it returns, one for each simulated rank.
   std::vector<ActivityId> add_collective(std::uint32_t bucket, Part part, ActivityId begins);

@@ -7,40 +7,13 @@
 #include <utility>
 
 #include "schedulers/check/audit.hpp"
+#include "schedulers/check/use.hpp"
 
 namespace stretto::check {
 
 namespace {
 
 using What = Event::What;
-
-struct Busy {
-  Time begin;
-  Time end;
-  const Event* event;
-};
-
-// More jobs at once than the pool has units? Jobs that touch by no more than the slack do not overlap.
-std::optional<Violation> check_pool(const Job& job, std::uint32_t pool, const char* rule, std::vector<Busy> jobs) {
-  const std::uint32_t units = job.pools[pool].units;
-  if (units == 0) return std::nullopt;
-  std::sort(jobs.begin(), jobs.end(),
-            [](const Busy& a, const Busy& b) { return a.begin != b.begin ? a.begin < b.begin : a.end < b.end; });
-  std::vector<Time> ends;  // of jobs under way, least first
-  for (const Busy& b : jobs) {
-    while (!ends.empty() && ends.front() <= b.begin + kSlack) {
-      std::pop_heap(ends.begin(), ends.end(), std::greater<>());
-      ends.pop_back();
-    }
-    if (ends.size() >= units)
-      return Violation{rule, fmt::format("{} works for {} at {} while it is busy with {} others; it has {} unit{}",
-                                         job.pools[pool].name, event_name(job, *b.event), time_text(b.begin),
-                                         ends.size(), units, units == 1 ? "" : "s")};
-    ends.push_back(b.end);
-    std::push_heap(ends.begin(), ends.end(), std::greater<>());
-  }
-  return std::nullopt;
-}
 
 // Sums by place, of which all from one on can be raised. The largest among the places that are open, and its place.
 class SuffixSums {
@@ -89,27 +62,47 @@ class SuffixSums {
   std::vector<Node> nodes_;
 };
 
-// For all a < b: bytes of messages that begin at a or later and arrive by b <= rate x (b - a). Messages are added in
-// the order of falling begin; what ends by place b has then sum(b) bytes, and sum(b) - rate x b must not be above
-// -rate x a.
-std::optional<Violation> check_link(const Job& job, const Link& link, std::vector<Busy> messages) {
+}  // namespace
+
+std::optional<Violation> check_pool(const Pool& pool, const char* rule, std::vector<Use> jobs, const EventName& name) {
+  if (pool.units == 0) return std::nullopt;
+  std::sort(jobs.begin(), jobs.end(),
+            [](const Use& a, const Use& b) { return a.begin != b.begin ? a.begin < b.begin : a.end < b.end; });
+  std::vector<Time> ends;  // of jobs under way, least first
+  for (const Use& b : jobs) {
+    while (!ends.empty() && ends.front() <= b.begin + kSlack) {
+      std::pop_heap(ends.begin(), ends.end(), std::greater<>());
+      ends.pop_back();
+    }
+    if (ends.size() >= pool.units)
+      return Violation{
+          rule, fmt::format("{} works for {} at {} while it is busy with {} others; it has {} unit{}", pool.name,
+                            name(b.event), time_text(b.begin), ends.size(), pool.units, pool.units == 1 ? "" : "s")};
+    ends.push_back(b.end);
+    std::push_heap(ends.begin(), ends.end(), std::greater<>());
+  }
+  return std::nullopt;
+}
+
+// Messages are added in the order of falling begin; what ends by place b has then sum(b) bytes, and sum(b) - rate x b
+// must not be above -rate x a.
+std::optional<Violation> check_link(const Link& link, std::vector<Use> messages, const EventName& name) {
   if (link.rate.is_unlimited() || messages.empty()) return std::nullopt;
   const double rate = link.rate.bytes_per_ps();
   std::vector<Time> arrivals;
-  for (const Busy& m : messages) arrivals.push_back(m.end);
+  for (const Use& m : messages) arrivals.push_back(m.end);
   std::sort(arrivals.begin(), arrivals.end());
   std::vector<double> start;
   for (const Time t : arrivals) start.push_back(-rate * static_cast<double>(t.ps()));
   SuffixSums sums(std::move(start));
-  std::sort(messages.begin(), messages.end(), [](const Busy& a, const Busy& b) { return a.begin > b.begin; });
+  std::sort(messages.begin(), messages.end(), [](const Use& a, const Use& b) { return a.begin > b.begin; });
   double bytes = 0;
   double messages_so_far = 0;
-  for (const Busy& m : messages) {
-    const double size = static_cast<double>(job.layout.transfers[m.event->item].bytes.count());
-    bytes += size;
+  for (const Use& m : messages) {
+    bytes += m.bytes;
     const auto place = std::lower_bound(arrivals.begin(), arrivals.end(), m.end) - arrivals.begin();
     sums.open(static_cast<std::size_t>(place));
-    sums.add_from(static_cast<std::size_t>(place), size);
+    sums.add_from(static_cast<std::size_t>(place), m.bytes);
     const double over = sums.most() + rate * static_cast<double>(m.begin.ps());
     // A picosecond for each message.
     const double rounding = rate * (2 * static_cast<double>(kSlack.ps()) + ++messages_so_far +
@@ -121,49 +114,51 @@ std::optional<Violation> check_link(const Job& job, const Link& link, std::vecto
                      fmt::format("between {} and {} {} carries {:.0f} bytes more than the {:.0f} that it can, {} among "
                                  "them",
                                  time_text(m.begin), time_text(until), link.name, over,
-                                 rate * static_cast<double>((until - m.begin).ps()), event_name(job, *m.event))};
+                                 rate * static_cast<double>((until - m.begin).ps()), name(m.event))};
   }
   return std::nullopt;
 }
 
-}  // namespace
-
 std::optional<Violation> audit_capacity(const Job& job, const Timeline& timeline) {
-  std::vector<std::vector<Busy>> pools(job.pools.size());
-  std::vector<std::vector<Busy>> links(job.links.size());
+  std::vector<std::vector<Use>> pools(job.pools.size());
+  std::vector<std::vector<Use>> links(job.links.size());
   std::vector<bool> device(job.pools.size(), false);
   for (const Worker& w : job.workers) {
     device[w.device] = true;
     if (w.copy_in) device[w.copy_in->pool] = true;
     if (w.copy_out) device[w.copy_out->pool] = true;
   }
-  for (const Event& e : timeline.events) {
+  for (std::size_t i = 0; i < timeline.events.size(); ++i) {
+    const Event& e = timeline.events[i];
     if (e.what == What::Op) {
-      pools[job.workers[e.worker].device].push_back({e.begin, e.end, &e});
+      pools[job.workers[e.worker].device].push_back({e.begin, e.end, 0, i});
       continue;
     }
     if (e.what == What::CopyIn || e.what == What::CopyOut) {
       const Worker& worker = job.workers[e.worker];
       const std::optional<CopyEngine>& engine = e.what == What::CopyOut ? worker.copy_out : worker.copy_in;
-      if (engine) pools[engine->pool].push_back({e.begin, e.end, &e});
+      if (engine) pools[engine->pool].push_back({e.begin, e.end, 0, i});
       continue;
     }
     if (e.what == What::Sum || e.what == What::Update) {
-      pools[job.servers[job.layout.transfers[e.item].server].threads].push_back({e.begin, e.end, &e});
+      pools[job.servers[job.layout.transfers[e.item].server].threads].push_back({e.begin, e.end, 0, i});
       continue;
     }
     const Channel& c = job.channel(e.what == What::Push, e.worker, e.item);
     const Bytes bytes = job.layout.transfers[e.item].bytes;
     // A service ends when its stage does.
-    if (!c.send.none()) pools[c.send.pool].push_back({e.on_wire + Duration::ps(-c.send.of(bytes).ps()), e.on_wire, &e});
+    if (!c.send.none())
+      pools[c.send.pool].push_back({e.on_wire + Duration::ps(-c.send.of(bytes).ps()), e.on_wire, 0, i});
     if (!c.receive.none())
-      pools[c.receive.pool].push_back({e.end + Duration::ps(-c.receive.of(bytes).ps()), e.end, &e});
-    for (const std::uint32_t l : c.links) links[l].push_back({e.begin, e.arrived, &e});
+      pools[c.receive.pool].push_back({e.end + Duration::ps(-c.receive.of(bytes).ps()), e.end, 0, i});
+    for (const std::uint32_t l : c.links)
+      links[l].push_back({e.begin, e.arrived, static_cast<double>(bytes.count()), i});
   }
+  const EventName name = [&](std::size_t i) { return event_name(job, timeline.events[i]); };
   for (std::uint32_t p = 0; p < pools.size(); ++p)
-    if (auto v = check_pool(job, p, device[p] ? "device" : "threads", std::move(pools[p]))) return v;
+    if (auto v = check_pool(job.pools[p], device[p] ? "device" : "threads", std::move(pools[p]), name)) return v;
   for (std::uint32_t l = 0; l < links.size(); ++l)
-    if (auto v = check_link(job, job.links[l], std::move(links[l]))) return v;
+    if (auto v = check_link(job.links[l], std::move(links[l]), name)) return v;
   return std::nullopt;
 }
 

@@ -38,7 +38,31 @@ std::optional<Violation> check_parameters(const StatedSchedule& s, const graph::
   return std::nullopt;
 }
 
-std::optional<Violation> check_slices(const StatedSchedule& s, std::uint32_t servers) {
+// Every slice of a gradient is in a bucket, and nothing else is.
+std::optional<Violation> check_buckets(const StatedSchedule& s, const graph::Graph& graph) {
+  std::map<std::string_view, bool> has_gradient;
+  for (const graph::Parameter& p : graph.parameters) has_gradient[p.name] = p.gradient.valid();
+  for (const StatedParameter& p : s.parameters)
+    for (std::size_t k = 0; k < p.slices.size(); ++k)
+      if ((p.slices[k].bucket != plan::kUnranked) != has_gradient[p.name])
+        return Violation{"buckets", slice_name(p, k) + (has_gradient[p.name] ? " is in no bucket, and has a gradient"
+                                                                             : " is in a bucket, and has no gradient")};
+  return std::nullopt;
+}
+
+std::optional<Violation> check_servers(const StatedSchedule& s, std::uint32_t servers) {
+  if (s.servers != servers)
+    return Violation{"servers", fmt::format("the schedule is for {} server{} and the experiment has {}", s.servers,
+                                            s.servers == 1 ? "" : "s", servers)};
+  for (const StatedParameter& p : s.parameters)
+    for (std::size_t k = 0; k < p.slices.size(); ++k)
+      if (p.slices[k].server < 0 || p.slices[k].server >= s.servers)
+        return Violation{"servers", fmt::format("{} lies on server {} of 0 to {}", slice_name(p, k), p.slices[k].server,
+                                                s.servers - 1)};
+  return std::nullopt;
+}
+
+std::optional<Violation> check_slices(const StatedSchedule& s) {
   for (const StatedParameter& p : s.parameters) {
     std::int64_t left = p.bytes;
     for (std::size_t k = 0; k < p.slices.size(); ++k) {
@@ -52,14 +76,6 @@ std::optional<Violation> check_slices(const StatedSchedule& s, std::uint32_t ser
       return Violation{"slices add up",
                        fmt::format("the slices of '{}' leave {} of its {} bytes out", p.name, left, p.bytes)};
   }
-  if (s.servers != servers)
-    return Violation{"servers", fmt::format("the schedule is for {} server{} and the experiment has {}", s.servers,
-                                            s.servers == 1 ? "" : "s", servers)};
-  for (const StatedParameter& p : s.parameters)
-    for (std::size_t k = 0; k < p.slices.size(); ++k)
-      if (p.slices[k].server < 0 || p.slices[k].server >= s.servers)
-        return Violation{"servers", fmt::format("{} lies on server {} of 0 to {}", slice_name(p, k), p.slices[k].server,
-                                                s.servers - 1)};
   return std::nullopt;
 }
 
@@ -104,7 +120,12 @@ std::optional<Violation> check_layout(const StatedSchedule& stated, const graph:
     return Violation{"workload", fmt::format("the schedule was made for other ops or gradients ('{}') than those of "
                                              "'{}'",
                                              stated.schedule.workload, graph.name)};
-  if (auto v = check_slices(stated, servers)) return v;
+  if (stated.all_reduce != (servers == 0))
+    return Violation{"exchange", fmt::format("the schedule is for {}, and the experiment trains with {}",
+                                             stated.all_reduce ? "all-reduce" : "parameter servers",
+                                             servers == 0 ? "all-reduce" : "parameter servers")};
+  if (auto v = check_slices(stated)) return v;
+  if (auto v = servers == 0 ? check_buckets(stated, graph) : check_servers(stated, servers)) return v;
   if (const std::size_t n = stated.schedule.plan.order.start_offsets.size(); n != 0 && n != workers)
     return Violation{"workers",
                      fmt::format("the schedule has start offsets of {} workers and the experiment {}", n, workers)};

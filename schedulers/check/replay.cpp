@@ -46,16 +46,15 @@ struct PoolState {
   bool serves_arrivals = false;  // a copy engine
 };
 
-// Messages that wait for their turn: of a channel, or with a credit of all channels of a worker's direction.
+// Messages that wait for their turn.
 struct Queue {
   std::vector<Id> waiting;
   std::uint64_t handed = 0;
   std::int64_t credit = 0;
   std::vector<std::uint32_t> known;  // chain_window: arrivals that the sender knows of, by place
-  std::uint32_t ranked = 0;
 };
 
-struct Wire {
+struct WireState {
   std::deque<std::pair<Time, Id>> waiting;  // may move from then on
   std::uint32_t moving = 0;
 };
@@ -70,28 +69,17 @@ struct Flow {
 
 class Simulator {
  public:
-  Simulator(const Job& job, std::uint32_t steps, Variant variant)
-      : job_(job), variant_(variant), tasks_(unroll(job, steps)) {
-    pools_.resize(job.pools.size());
-    const std::size_t channels = job.workers.size() * job.servers.size();
-    for (const bool push : {false, true}) {
-      places_[push] = places(job, push);
-      queues_[push].resize(channels);
-      wires_[push].resize(channels);
-      for (std::size_t c = 0; c < channels; ++c) {
-        Queue& queue = queues_[push][c];
-        queue.credit = job.direction(push).credit.count();
-        for (std::uint32_t t = 0; t < places_[push].size(); ++t)
-          if (places_[push][t] != plan::kUnranked && job.layout.transfers[t].server == c % job.servers.size())
-            ++queue.ranked;
-        queue.known.assign(queue.ranked, 0);
-      }
+  Simulator(const Machine& machine, Tasks tasks, Variant variant)
+      : machine_(machine), variant_(variant), tasks_(std::move(tasks)) {
+    pools_.resize(machine.pools->size());
+    for (const std::uint32_t pool : machine.copy_engines) pools_[pool].serves_arrivals = true;
+    wires_.resize(tasks_.wires.size());
+    for (const TurnRule& rule : tasks_.queues) {
+      Queue& queue = queues_.emplace_back();
+      queue.credit = rule.credit.count();
+      queue.known.assign(rule.ranked, 0);
     }
-    for (const Worker& worker : job.workers) {
-      if (worker.copy_in) pools_[worker.copy_in->pool].serves_arrivals = true;
-      if (worker.copy_out) pools_[worker.copy_out->pool].serves_arrivals = true;
-    }
-    for (const Link& link : job.links) capacity_.push_back(link.rate.bytes_per_ps());
+    for (const Link& link : *machine.links) capacity_.push_back(link.rate.bytes_per_ps());
     end_.assign(tasks_.list.size(), Time::never());
   }
 
@@ -106,7 +94,7 @@ class Simulator {
     Replay result;
     for (Id id = 0; id < tasks_.list.size(); ++id) {
       const Task& task = tasks_.list[id];
-      if (task.kind == Task::Kind::Join || task.kind == Task::Kind::Delay || end_[id] == Time::never()) continue;
+      if ((task.kind != Task::Kind::Work && task.kind != Task::Kind::Message) || end_[id] == Time::never()) continue;
       Event& e = result.events.emplace_back();
       e.what = task.what;
       e.step = task.step;
@@ -154,12 +142,17 @@ class Simulator {
         submit(task.pool, {now_, false, id, Due::What::WorkEnd, id, task.time});
         break;
       case Task::Kind::Message:
+      case Task::Kind::Span:
         ask(id);
+        break;
+      case Task::Kind::Close:
+        done_.push_back(id);
         break;
     }
   }
   void complete(Id id) {
     end_[id] = now_;
+    if (tasks_.list[id].kind == Task::Kind::Close) close(tasks_.list[id].span);
     for (const Id next : tasks_.list[id].next)
       if (--tasks_.list[next].waits == 0) ready(next);
   }
@@ -201,10 +194,10 @@ class Simulator {
         complete(due.task);
         break;
       case Due::What::WireReady:
-        if (job_.streams == 0)
+        if (tasks_.wires[task.wire].streams == 0)
           move(due.task);
         else
-          try_move(task);
+          try_move(task.wire);
         break;
       case Due::What::Notice:
         notice(due.task);
@@ -216,7 +209,7 @@ class Simulator {
   // Pools.
   void submit(std::uint32_t p, const Waiting& job) {
     PoolState& pool = pools_[p];
-    if (job_.pools[p].units > 0 && (job.service || pool.last_is_service || pool.serves_arrivals) && pool.last &&
+    if ((*machine_.pools)[p].units > 0 && (job.service || pool.last_is_service || pool.serves_arrivals) && pool.last &&
         now_ <= *pool.last + kSlack)
       ++ties_;
     pool.last = now_;
@@ -229,11 +222,11 @@ class Simulator {
     choosing_pools_.push_back(pool);
   }
   void serve(const Service& service, Id id, Due::What end) {
-    submit(service.pool, {now_, true, number_++, end, id, service.of(bytes(tasks_.list[id]))});
+    submit(service.pool, {now_, true, number_++, end, id, service.of(tasks_.list[id].bytes)});
   }
   void start_jobs(std::uint32_t p) {
     PoolState& pool = pools_[p];
-    while (!pool.waiting.empty() && (job_.pools[p].units == 0 || pool.busy < job_.pools[p].units)) {
+    while (!pool.waiting.empty() && ((*machine_.pools)[p].units == 0 || pool.busy < (*machine_.pools)[p].units)) {
       const auto first =
           std::min_element(pool.waiting.begin(), pool.waiting.end(), [](const Waiting& a, const Waiting& b) {
             return std::tie(a.since, a.service, a.number) < std::tie(b.since, b.service, b.number);
@@ -248,57 +241,47 @@ class Simulator {
   bool choose() {
     if (choosing_queues_.empty() && choosing_pools_.empty()) return false;
     const auto queues = std::exchange(choosing_queues_, {});
-    for (const auto& [push, queue] : queues) hand_over_from(push, queue);
+    for (const std::uint32_t queue : queues) hand_over_from(queue);
     const auto pools = std::exchange(choosing_pools_, {});
     for (const std::uint32_t p : pools) start_jobs(p);
     return true;
   }
 
   // Turns.
-  std::size_t channel_number(const Task& task) const {
-    return task.worker * job_.servers.size() + job_.layout.transfers[task.item].server;
-  }
-  const Channel& channel(const Task& task) const { return job_.channel(task.push(), task.worker, task.item); }
-  Bytes bytes(const Task& task) const { return job_.layout.transfers[task.item].bytes; }
-  // Credits are shared by a worker's channels: the first one keeps it.
-  std::size_t queue_number(const Task& task) const {
-    return credited(task.push()) ? task.worker * job_.servers.size() : channel_number(task);
-  }
-  bool credited(bool push) const { return plan::has_credit(job_.direction(push).discipline); }
+  const Channel& channel(const Task& task) const { return *tasks_.wires[task.wire].channel; }
+  const TurnRule& rule(const Task& task) const { return tasks_.queues[task.queue]; }
   // Of a ranked message; least first.
   std::pair<std::uint64_t, Id> key(Id id) const {
     const Task& task = tasks_.list[id];
-    const Discipline discipline = job_.direction(task.push()).discipline;
-    const std::uint32_t rank = discipline == Discipline::Strict || discipline == Discipline::ChainWindow
-                                   ? places_[task.push()][task.item]
-                                   : job_.direction(task.push()).rank[task.item];
-    return {(std::uint64_t{task.step} << 32) + rank, id};
+    const Discipline discipline = rule(task).discipline;
+    const bool in_turn = discipline == Discipline::Strict || discipline == Discipline::ChainWindow;
+    return {(std::uint64_t{task.step} << 32) + (in_turn ? task.place : task.rank), id};
   }
   void ask(Id id) {
     const Task& task = tasks_.list[id];
-    const plan::DirectionOrder& order = job_.direction(task.push());
-    if (order.discipline == Discipline::Free || order.rank[task.item] == plan::kUnranked) {
+    if (task.queue == kNobody) {
       hand_over(id);
       return;
     }
-    queues_[task.push()][queue_number(task)].waiting.push_back(id);
-    choosing_queues_.emplace_back(task.push(), queue_number(task));
+    queues_[task.queue].waiting.push_back(id);
+    choosing_queues_.push_back(task.queue);
   }
   bool may_go(const Queue& queue, Id id) const {
     const Task& task = tasks_.list[id];
-    const plan::DirectionOrder& order = job_.direction(task.push());
-    if (order.discipline == Discipline::Priority) return true;
-    if (order.discipline == Discipline::Credit) return queue.credit > 0;
-    if (order.discipline == Discipline::CreditSkip) return bytes(task).count() <= queue.credit;
-    const std::uint32_t place = places_[task.push()][task.item];
-    if (queue.handed != std::uint64_t{task.step} * queue.ranked + place) return false;
-    return order.discipline == Discipline::Strict || place < order.window ||
-           queue.known[place - order.window] > task.step;
+    const TurnRule& r = rule(task);
+    if (r.discipline == Discipline::Priority)
+      return r.open_at_a_time == 0 || wires_[r.counts].moving < r.open_at_a_time;
+    if (r.discipline == Discipline::Credit) return queue.credit > 0;
+    if (r.discipline == Discipline::CreditSkip) return task.bytes.count() <= queue.credit;
+    if (queue.handed != std::uint64_t{task.step} * r.ranked + task.place) return false;
+    return r.discipline == Discipline::Strict || task.place < r.window ||
+           queue.known[task.place - r.window] > task.step;
   }
   // The first that may go; but for credit_skip no other if the first of all may not.
-  void hand_over_from(bool push, std::size_t number) {
-    Queue& queue = queues_[push][number];
-    const bool skips = job_.direction(push).discipline == Discipline::CreditSkip;
+  void hand_over_from(std::uint32_t number) {
+    Queue& queue = queues_[number];
+    const Discipline discipline = tasks_.queues[number].discipline;
+    const bool skips = discipline == Discipline::CreditSkip;
     for (;;) {
       auto first = queue.waiting.end();
       for (auto at = queue.waiting.begin(); at != queue.waiting.end(); ++at)
@@ -307,18 +290,35 @@ class Simulator {
       const Id id = *first;
       queue.waiting.erase(first);
       ++queue.handed;
-      if (credited(push)) queue.credit -= bytes(tasks_.list[id]).count();
+      if (plan::has_credit(discipline)) queue.credit -= tasks_.list[id].bytes.count();
       hand_over(id);
     }
   }
   void notice(Id id) {
     const Task& task = tasks_.list[id];
-    Queue& queue = queues_[task.push()][queue_number(task)];
-    if (credited(task.push()))
-      queue.credit += bytes(task).count();
+    Queue& queue = queues_[task.queue];
+    if (plan::has_credit(rule(task).discipline))
+      queue.credit += task.bytes.count();
     else
-      ++queue.known[places_[task.push()][task.item]];
-    choosing_queues_.emplace_back(task.push(), queue_number(task));
+      ++queue.known[task.place];
+    choosing_queues_.push_back(task.queue);
+  }
+  // The span gives back its stream and what its turn took.
+  void close(Id id) {
+    const Task& task = tasks_.list[id];
+    --wires_[task.wire].moving;
+    try_move(task.wire);
+    for (std::uint32_t q = 0; q < tasks_.queues.size(); ++q)
+      if (tasks_.queues[q].open_at_a_time > 0 && tasks_.queues[q].counts == task.wire) choosing_queues_.push_back(q);
+    tell(id);
+  }
+  // The sender learns of what has arrived, where its turns depend on that.
+  void tell(Id id) {
+    const Task& task = tasks_.list[id];
+    if (task.queue == kNobody) return;
+    const Discipline discipline = rule(task).discipline;
+    if (plan::has_credit(discipline) || discipline == Discipline::ChainWindow)
+      schedule(now_ + channel(task).latency, true, Due::What::Notice, id);
   }
 
   // Stages of a message.
@@ -332,29 +332,36 @@ class Simulator {
   void enter_wire(Id id) {
     const Task& task = tasks_.list[id];
     const Duration latency = channel(task).latency;
-    if (job_.streams == 0 && latency == Duration()) {
+    const std::uint32_t streams = tasks_.wires[task.wire].streams;
+    if (streams == 0 && latency == Duration()) {
       move(id);
       return;
     }
-    if (job_.streams > 0) wires_[task.push()][channel_number(task)].waiting.emplace_back(now_ + latency, id);
+    if (streams > 0) wires_[task.wire].waiting.emplace_back(now_ + latency, id);
     if (latency > Duration())
       schedule(now_ + latency, true, Due::What::WireReady, id);
     else
-      try_move(task);
+      try_move(task.wire);
   }
-  void try_move(const Task& task) {
-    Wire& wire = wires_[task.push()][channel_number(task)];
-    while (wire.moving < job_.streams && !wire.waiting.empty() && wire.waiting.front().first <= now_) {
+  void try_move(std::uint32_t number) {
+    WireState& wire = wires_[number];
+    while (wire.moving < tasks_.wires[number].streams && !wire.waiting.empty() && wire.waiting.front().first <= now_) {
       const Id id = wire.waiting.front().second;
       wire.waiting.pop_front();
-      ++wire.moving;
       move(id);
     }
   }
   void move(Id id) {
-    flows_.push_back({id, static_cast<double>(bytes(tasks_.list[id]).count()), 0, now_, Time::never()});
+    const Task& task = tasks_.list[id];
+    const bool span = task.kind == Task::Kind::Span;
+    if (span || tasks_.wires[task.wire].streams > 0) ++wires_[task.wire].moving;
+    if (span) {
+      done_.push_back(id);
+      return;
+    }
+    flows_.push_back({id, static_cast<double>(task.bytes.count()), 0, now_, Time::never()});
     changed_ = true;
-    if (channel(tasks_.list[id]).links.empty() && job_.rate_cap.is_unlimited()) flows_.back().end = now_;
+    if (channel(task).links.empty() && tasks_.wires[task.wire].cap.is_unlimited()) flows_.back().end = now_;
   }
   bool end_flows() {
     std::vector<Id> ended;
@@ -374,9 +381,9 @@ class Simulator {
   }
   void arrived(Id id) {
     const Task& task = tasks_.list[id];
-    if (job_.streams > 0) {
-      --wires_[task.push()][channel_number(task)].moving;
-      try_move(task);
+    if (tasks_.wires[task.wire].streams > 0) {
+      --wires_[task.wire].moving;
+      try_move(task.wire);
     }
     const Service& receive = channel(task).receive;
     if (receive.none())
@@ -385,20 +392,18 @@ class Simulator {
       serve(receive, id, Due::What::ReceiveEnd);
   }
   void deliver(Id id) {
-    const Task& task = tasks_.list[id];
     complete(id);
-    const plan::DirectionOrder& order = job_.direction(task.push());
-    const bool told = credited(task.push()) || order.discipline == Discipline::ChainWindow;
-    if (told && order.rank[task.item] != plan::kUnranked)
-      schedule(now_ + channel(task).latency, true, Due::What::Notice, id);
+    tell(id);
   }
 
   void share() {
     if (!changed_) return;
     changed_ = false;
     std::vector<FairFlow> fair;
-    for (const Flow& flow : flows_)
-      fair.push_back({&channel(tasks_.list[flow.task]).links, job_.rate_cap.bytes_per_ps(), 0});
+    for (const Flow& flow : flows_) {
+      const Wire& wire = tasks_.wires[tasks_.list[flow.task].wire];
+      fair.push_back({&wire.channel->links, wire.cap.bytes_per_ps(), 0});
+    }
     share_fairly(capacity_, fair);
     for (std::size_t f = 0; f < flows_.size(); ++f) {
       Flow& flow = flows_[f];
@@ -413,7 +418,7 @@ class Simulator {
     }
   }
 
-  const Job& job_;
+  const Machine& machine_;
   const Variant variant_;
   Tasks tasks_;
   Time now_;
@@ -423,11 +428,10 @@ class Simulator {
   std::deque<Id> done_;  // joins that are complete
   std::vector<Time> end_;
   std::vector<PoolState> pools_;
-  std::vector<std::uint32_t> places_[2];
-  std::vector<Queue> queues_[2];
-  std::vector<Wire> wires_[2];
+  std::vector<Queue> queues_;
+  std::vector<WireState> wires_;
   std::vector<std::uint32_t> choosing_pools_;
-  std::vector<std::pair<bool, std::size_t>> choosing_queues_;
+  std::vector<std::uint32_t> choosing_queues_;
   std::vector<double> capacity_;
   std::vector<Flow> flows_;
   bool changed_ = false;
@@ -448,7 +452,17 @@ std::string why_no_replay(const Job& job) {
   return "";
 }
 
-Replay replay(const Job& job, std::uint32_t steps, Variant variant) { return Simulator(job, steps, variant).run(); }
+Replay replay(const Machine& machine, Tasks tasks, Variant variant) {
+  return Simulator(machine, std::move(tasks), variant).run();
+}
+
+Replay replay(const Job& job, std::uint32_t steps, Variant variant) {
+  Machine machine{&job.pools, &job.links, {}};
+  for (const Worker& worker : job.workers)
+    for (const auto& engine : {worker.copy_in, worker.copy_out})
+      if (engine) machine.copy_engines.push_back(engine->pool);
+  return replay(machine, unroll(job, steps), variant);
+}
 
 double difference(const std::vector<std::vector<Time>>& a, const std::vector<std::vector<Time>>& b, Duration slack) {
   double most = 0;
@@ -460,13 +474,17 @@ double difference(const std::vector<std::vector<Time>>& a, const std::vector<std
   return most;
 }
 
-double spread(const Job& job, std::uint32_t steps, const Replay& plain) {
+double spread(const Replay& plain, const std::function<Replay(Variant)>& replay) {
   double most = 0;
   for (const Variant variant : {Variant::Up, Variant::Reversed}) {
-    const Replay other = replay(job, steps, variant);
+    const Replay other = replay(variant);
     if (other.finished) most = std::max(most, difference(plain.ends, other.ends, Duration()));
   }
   return most;
+}
+
+double spread(const Job& job, std::uint32_t steps, const Replay& plain) {
+  return spread(plain, [&](Variant variant) { return replay(job, steps, variant); });
 }
 
 }  // namespace stretto::check

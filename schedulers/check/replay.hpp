@@ -16,10 +16,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "schedulers/check/job.hpp"
+#include "schedulers/check/tasks.hpp"
 #include "schedulers/check/timeline.hpp"
 
 namespace stretto::check {
@@ -38,6 +40,15 @@ std::string why_no_replay(const Job& job);
 // ends in the order of its number. Up: rounded up. Reversed: in the opposite order.
 enum class Variant : std::uint8_t { Plain, Up, Reversed };
 
+// What tasks run on; the lists must outlive the replay.
+struct Machine {
+  const std::vector<Pool>* pools = nullptr;
+  const std::vector<Link>* links = nullptr;
+  std::vector<std::uint32_t> copy_engines;  // pools that work on what arrives
+};
+
+Replay replay(const Machine& machine, Tasks tasks, Variant variant = Variant::Plain);
+
 // The first `steps` steps from time 0.
 Replay replay(const Job& job, std::uint32_t steps, Variant variant = Variant::Plain);
 
@@ -46,6 +57,7 @@ Replay replay(const Job& job, std::uint32_t steps, Variant variant = Variant::Pl
 double difference(const std::vector<std::vector<Time>>& a, const std::vector<std::vector<Time>>& b, Duration slack);
 
 // How much the other variants move the ends of `plain`: what rounding and the order of ties can do to this job.
+double spread(const Replay& plain, const std::function<Replay(Variant)>& replay);
 double spread(const Job& job, std::uint32_t steps, const Replay& plain);
 
 }  // namespace stretto::check

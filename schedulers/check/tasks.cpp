@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedulers/check/tasks.hpp"
 
-#include <optional>
+#include <utility>
 
+#include "schedulers/check/unroller.hpp"
 #include "sim/base/assert.hpp"
 
 namespace stretto::check {
 
 namespace {
 
-using Id = std::uint32_t;
-using MaybeId = std::optional<Id>;
-
 // Time on a server thread.
 Duration work_time(Bytes bytes, Bandwidth rate) { return transfer_duration(bytes, rate); }
 
-class Unroller {
+class Unroller : UnrollerBase {
  public:
   Unroller(const Job& job, std::uint32_t steps)
-      : job_(job),
+      : UnrollerBase(job.graph, job.passes, job.input_time),
+        job_(job),
         steps_(steps),
         workers_(static_cast<std::uint32_t>(job.workers.size())),
         transfers_(static_cast<std::uint32_t>(job.layout.transfers.size())) {}
@@ -26,6 +25,7 @@ class Unroller {
   Tasks run() {
     STRETTO_ASSERT(job_.pace != Pace::Backup, "backup workers are not unrolled");
     tasks_.ends.resize(job_.pace == Pace::Barrier ? 1 : workers_);
+    add_wires();
     previous_.resize(workers_);
     all_done_.resize(workers_);
     last_push_.resize(std::size_t{workers_} * transfers_);
@@ -34,51 +34,40 @@ class Unroller {
   }
 
  private:
-  // What a worker's next step looks at.
-  struct Before {
-    MaybeId ops_done;
-    MaybeId done;
-    MaybeId last_begin;  // of the last pass
-    MaybeId last_input;
-  };
-
-  Id add(Task task) {
-    tasks_.list.push_back(std::move(task));
-    return static_cast<Id>(tasks_.list.size() - 1);
-  }
-  Id join() { return add({}); }
-  Id delay(Duration time) {
-    Task task;
-    task.kind = Task::Kind::Delay;
-    task.time = time;
-    return add(std::move(task));
-  }
-  Id work(Event::What what, std::uint32_t worker, std::uint32_t item, std::uint32_t pool, Duration time,
-          std::uint32_t pass = 0) {
-    Task task;
-    task.kind = Task::Kind::Work;
-    task.what = what;
-    task.step = step_;
-    task.worker = worker;
-    task.item = item;
-    task.pass = pass;
-    task.pool = pool;
-    task.time = time;
-    return add(std::move(task));
+  // One wire per direction, worker and server; one queue too, or with a credit one per direction and worker.
+  void add_wires() {
+    const auto servers = static_cast<std::uint32_t>(job_.servers.size());
+    for (const bool push : {false, true}) {
+      const plan::DirectionOrder& order = job_.direction(push);
+      place_[push] = places(job_, push);
+      first_[push] = static_cast<std::uint32_t>(tasks_.wires.size());
+      for (std::uint32_t c = 0; c < workers_ * servers; ++c) {
+        tasks_.wires.push_back({&(push ? job_.pushes : job_.pulls)[c], job_.rate_cap, job_.streams});
+        TurnRule queue{order.discipline, order.credit, order.window, 0, 0, 0};
+        for (std::uint32_t t = 0; t < transfers_; ++t)
+          if (place_[push][t] != plan::kUnranked && job_.layout.transfers[t].server == c % servers) ++queue.ranked;
+        tasks_.queues.push_back(queue);
+      }
+    }
   }
   Id message(Event::What what, std::uint32_t worker, std::uint32_t transfer) {
+    const bool push = what == Event::What::Push;
+    const plan::DirectionOrder& order = job_.direction(push);
+    const auto servers = static_cast<std::uint32_t>(job_.servers.size());
     Task task;
     task.kind = Task::Kind::Message;
     task.what = what;
     task.step = step_;
     task.worker = worker;
     task.item = transfer;
+    task.bytes = bytes_of(transfer);
+    task.wire = first_[push] + worker * servers + job_.layout.transfers[transfer].server;
+    if (ranks(order.discipline) && order.rank[transfer] != plan::kUnranked) {
+      task.queue = plan::has_credit(order.discipline) ? first_[push] + worker * servers : task.wire;
+      task.rank = order.rank[transfer];
+      task.place = place_[push][transfer];
+    }
     return add(std::move(task));
-  }
-  void edge(MaybeId from, Id to) {
-    if (!from) return;
-    tasks_.list[*from].next.push_back(to);
-    ++tasks_.list[to].waits;
   }
   const Server& server_of(std::uint32_t t) const { return job_.servers[job_.layout.transfers[t].server]; }
   Bytes bytes_of(std::uint32_t t) const { return job_.layout.transfers[t].bytes; }
@@ -166,49 +155,14 @@ class Unroller {
         edge(pulls[t], copy);
         pulls[t] = copy;
       }
-    const bool has_input = job_.input_time > Duration();
-    const auto& ops = job_.graph.ops;
     std::vector<bool> read(transfers_, false);
-    std::vector<bool> sink(ops.size(), true);
-    for (const graph::Op& op : ops)
-      for (const graph::OpId input : op.inputs) sink[input.index()] = false;
-    std::vector<Id> op(ops.size());
-    Id pass_begun = begun;
-    Id begin_of_pass = start;  // what the next batch of input waits for
-    MaybeId input;
-    for (std::uint32_t pass = 0; pass < job_.passes; ++pass) {
-      if (has_input) {
-        const MaybeId last = pass == 0 ? before.last_input : input;
-        const MaybeId taken = pass == 0 ? before.last_begin : MaybeId(begin_of_pass);
-        const Id made = delay(job_.input_time);
-        edge(taken, made);
-        edge(last, made);
-        input = made;
+    const Passes passes = add_passes(w, job_.workers[w], start, begun, before, [&](graph::ParameterId p, Id op) {
+      for (std::uint32_t t = job_.layout.first[p.index()]; t < job_.layout.first[p.index() + 1]; ++t) {
+        edge(pulls[t], op);
+        read[t] = true;
       }
-      if (pass > 0) begin_of_pass = pass_begun;
-      for (std::size_t o = 0; o < ops.size(); ++o) {
-        const Worker& worker = job_.workers[w];
-        op[o] = work(Event::What::Op, w, static_cast<std::uint32_t>(o), worker.device,
-                     ops[o].time.scaled(1 / worker.speed), pass);
-      }
-      for (std::size_t o = 0; o < ops.size(); ++o) {
-        for (const graph::OpId i : ops[o].inputs) edge(op[i.index()], op[o]);
-        for (const graph::ParameterId p : ops[o].reads)
-          for (std::uint32_t t = job_.layout.first[p.index()]; pass == 0 && t < job_.layout.first[p.index() + 1]; ++t) {
-            edge(pulls[t], op[o]);
-            read[t] = true;
-          }
-        if (!ops[o].inputs.empty()) continue;
-        edge(pass_begun, op[o]);
-        if (has_input) edge(input, op[o]);
-      }
-      const Id end = join();
-      for (std::size_t o = 0; o < ops.size(); ++o)
-        if (sink[o]) edge(op[o], end);
-      if (pass == 0) edge(pass_begun, end);
-      pass_begun = end;
-    }
-    const Id ops_done = pass_begun;
+    });
+    const Id ops_done = passes.end;
     for (std::uint32_t t = 0; t < transfers_; ++t)
       if (!read[t]) edge(pulls[t], ops_done);
     Id done = ops_done;
@@ -216,11 +170,11 @@ class Unroller {
       done = join();
       edge(ops_done, done);
     }
-    add_pushes(w, op, done, step_end.has_value());
+    add_pushes(w, passes.op, done, step_end.has_value());
     if (step_end) edge(done, *step_end);
     if (job_.pace != Pace::Barrier) tasks_.ends[w].push_back(done);
     all_done_[w].push_back(done);
-    before = {ops_done, done, begin_of_pass, input};
+    before = {ops_done, done, passes.last_begin, passes.last_input};
   }
 
   void add_pushes(std::uint32_t w, const std::vector<Id>& op, Id done, bool barrier) {
@@ -258,8 +212,8 @@ class Unroller {
   const std::uint32_t steps_;
   const std::uint32_t workers_;
   const std::uint32_t transfers_;
-  std::uint32_t step_ = 0;
-  Tasks tasks_;
+  std::vector<std::uint32_t> place_[2];  // pulls, pushes
+  std::uint32_t first_[2] = {0, 0};      // wire and queue of worker 0 and server 0
   std::vector<Before> previous_;
   std::vector<std::vector<Id>> all_done_;  // per worker and step
   std::vector<MaybeId> sum_;               // of the step: all gradients are there

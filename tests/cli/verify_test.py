@@ -16,6 +16,16 @@ training: {barrier: false}
 policies: [fifo]
 search: {partition: [16 MiB], credit: [32 MiB], methods: [local]}
 '''
+RING = '''stretto: 1
+name: ring
+workload: {model: vgg_16}
+cluster: {workers: {count: 4, nic: 10 Gbit/s}, network: {latency: 20 us}}
+training: {exchange: all_reduce, barrier: false}
+all_reduce: {fusion: 32 MiB, streams: 2}
+policies: [fifo]
+search: {credit: [64 MiB], methods: [local]}
+runs: {iterations: 6, warm_up: 2}
+'''
 BARRIER = ('--set', 'training.barrier=true')
 
 
@@ -160,6 +170,76 @@ class Verify(program.ProgramTest):
         trace = ('--to', 'perfetto', '--experiment', 'one.yaml', '-o', 't.json')
         self.assertEqual(self.good('export', 'best.json', *trace), '')
         self.assertTrue(json.loads((self.folder / 't.json').read_text(encoding='utf-8')))
+
+    def test_all_reduce(self):
+        self.write('ring.yaml', RING)
+        for words in ((), ('--set', 'training.barrier=true'), ('--set', 'all_reduce.split=true'),
+                      ('--set', 'all_reduce.algorithm=tree'),
+                      ('--set', 'all_reduce={algorithm: hierarchical, per_host: 2, fusion: 1 MiB, streams: 2}')):
+            with self.subTest(words):
+                self.good('search', 'ring.yaml', '--budget', '40', '-o', 'ring.json', *words)
+                result = json.loads(self.good('verify', 'ring.json', '--experiment', 'ring.yaml', '--format', 'json',
+                                              *words))
+                self.assertEqual([p['status'] for p in result['parts'][:3]], ['passed'] * 3, result)
+                self.assertTrue(result['verified'], result)
+                predicted = json.loads((self.folder / 'ring.json').read_text(encoding='utf-8'))['prediction']['mean_s']
+                self.assertAlmostEqual(result['replay_s'] / predicted, 1, delta=1e-6)
+                explained = json.loads(self.good('explain', 'ring.json', '--experiment', 'ring.yaml', '--format',
+                                                 'json', *words))
+                self.assertAlmostEqual(explained['step_s'] / predicted, 1, delta=1e-6)
+                self.assertIn('all orders (else fifo)', [c['change'] for c in explained['changes']])
+
+    def test_all_reduce_faults_are_named(self):
+        self.write('ring.yaml', RING)
+        self.good('search', 'ring.yaml', '--budget', '40', '-o', 'ring.json')
+        sound = json.loads((self.folder / 'ring.json').read_text(encoding='utf-8'))
+
+        def unbucketed(s):
+            del s['parameters'][0]['slices'][0]['bucket']
+
+        def optimist(s):
+            for key in ('mean_s', 'ci95_low_s', 'ci95_high_s'):
+                s['prediction'][key] *= 0.999
+            s['prediction'].pop('lower_bound_s', None)
+
+        for change, rule in ((unbucketed, 'buckets'), (optimist, 'prediction')):
+            with self.subTest(change.__name__):
+                schedule = copy.deepcopy(sound)
+                change(schedule)
+                self.write('changed.json', json.dumps(schedule))
+                done = self.start('verify', 'changed.json', '--experiment', 'ring.yaml', '--format', 'json')
+                self.assertEqual((done.returncode, done.stderr), (1, ''), done.stdout)
+                self.assertEqual(json.loads(done.stdout)['violation']['rule'], rule)
+        # With servers it is another job.
+        self.write('one.yaml', ONE)
+        done = self.start('verify', 'ring.json', '--experiment', 'one.yaml', '--format', 'json')
+        self.assertEqual(json.loads(done.stdout)['violation']['rule'], 'exchange')
+
+    def test_all_reduce_export(self):
+        self.write('ring.yaml', RING)
+        words = ('--set', 'policies=[fifo]')
+        self.good('run', 'ring.yaml', '--out', 'ring', *words)
+        found = 'ring/schedule_fifo.json'
+        for name, word in (('order', '\t0\n'), ('csv', 'variable,slice,bytes,bucket,gather_rank,reduce_rank\n'),
+                           ('bytescheduler', 'BYTESCHEDULER_PARTITION=')):
+            with self.subTest(name):
+                done = self.start('export', found, '--to', name, '--experiment', 'ring.yaml', *words)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn(word, done.stdout)
+        # An order file means the same to a run.
+        done = self.start('export', found, '--to', 'order', '--experiment', 'ring.yaml', '-o', 'order.txt', *words)
+        self.assertEqual((done.returncode, done.stdout), (0, ''), done.stderr)
+        self.assertIn('which variables go together', done.stderr)
+        step = [json.loads(self.good('run', 'ring.yaml', '--format', 'json', '--set', f'policies=[{policy}]'))
+                for policy in ('fifo', '{order_file: order.txt}')]
+        means = [[p['step_time_s']['mean'] for p in r['results'] if p['policy'].startswith(name)]
+                 for r, name in zip(step, ('fifo', 'order_file'))]
+        self.assertEqual(means[0], means[1])
+        self.good('export', found, '--to', 'perfetto', '--experiment', 'ring.yaml', '-o', 't.json', *words)
+        self.assertTrue(json.loads((self.folder / 't.json').read_text(encoding='utf-8')))
+        for name in ('byteps', 'dpro'):
+            self.assertIn('parameter servers only',
+                          self.refused('export', found, '--to', name, '--experiment', 'ring.yaml', *words))
 
     def test_refusals(self):
         self.search(*BARRIER)

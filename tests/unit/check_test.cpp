@@ -101,6 +101,23 @@ TEST(Layout, RanksMayBeEqual) {
   EXPECT_FALSE(check_layout(s, g, "hash", 2, 4).has_value());
 }
 
+TEST(Layout, BucketsHoldGradientsAndNothingElse) {
+  graph::Graph g = chain(3, true);
+  g.parameters[2].gradient = {};
+  plan::StatedSchedule s = stated(g);
+  EXPECT_EQ(check_layout(s, g, "hash", 0, 4)->rule, "exchange");
+  s.all_reduce = true;
+  EXPECT_EQ(check_layout(s, g, "hash", 2, 4)->rule, "exchange");
+  EXPECT_EQ(check_layout(s, g, "hash", 0, 4)->rule, "buckets");
+  for (std::size_t p = 0; p < 2; ++p)
+    for (auto& slice : s.parameters[p].slices) slice.bucket = 0;
+  EXPECT_FALSE(check_layout(s, g, "hash", 0, 4).has_value());
+  s.parameters[2].slices[0].bucket = 1;
+  const auto violation = check_layout(s, g, "hash", 0, 4);
+  EXPECT_EQ(violation->rule, "buckets");
+  EXPECT_NE(violation->text.find("has no gradient"), std::string::npos) << violation->text;
+}
+
 // One server, `workers` workers, 1 byte/ns everywhere, no latency.
 Job job(const graph::Graph& g, std::uint32_t workers) {
   Job j;

@@ -136,7 +136,11 @@ TEST(Schedule, OfAllReduceComesBackAsItWas) {
   EXPECT_TRUE(has(with("\"exchange\": \"all_reduce\",", ""), "the number of servers"));
   EXPECT_TRUE(has(errors([&] { parse_schedule(text, "s.json", c.graph, {1, 4}); }), "training.exchange: all_reduce"));
   EXPECT_TRUE(has(errors([&] { parse_schedule_alone(text, "s.json"); }), "without its workload"));
-  EXPECT_TRUE(has(errors([&] { parse_stated_schedule(text, "s.json"); }), "is not checked"));
+  const plan::StatedSchedule stated = parse_stated_schedule(text, "s.json");
+  EXPECT_TRUE(stated.all_reduce);
+  for (std::size_t p = 0; p < stated.parameters.size(); ++p)
+    for (std::size_t k = 0; k < stated.parameters[p].slices.size(); ++k)
+      EXPECT_EQ(stated.parameters[p].slices[k].bucket, layout.bucket[layout.first[p] + k]);
 }
 
 TEST(Schedule, AnotherWorkloadIsRefusedWithItsDifferences) {
