@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <string>
+#include <vector>
+
 #include "app/commands.hpp"
 #include "app/import_text.hpp"
 #include "app/output.hpp"
@@ -14,12 +17,16 @@
 namespace stretto::app {
 
 int import_command(const ImportOptions& options) {
-  keep_inputs("--out", options.out, {options.file, options.graph});
+  std::vector<std::string> inputs{options.file, options.graph, options.variables};
+  inputs.insert(inputs.end(), options.ranks.begin(), options.ranks.end());
+  keep_inputs("--out", options.out, inputs);
   io::ImportOptions import;
   import.format = options.format;
   import.name = options.name;
   import.source = options.source;
   import.graph_path = options.graph;
+  import.variables_path = options.variables;
+  import.rank_paths = options.ranks;
   import.batch = batch_option(options.batch);
   const io::ImportResult result = io::import_any(options.file, import);
   if (options.summary) {

@@ -224,8 +224,9 @@ int init_command(const InitOptions& options) {
   if (options.import.empty() == options.workload.empty())
     throw UserError(options.import.empty() ? "nothing to start from" : "--import and --workload exclude each other",
                     "--import FILE for a profile or trace, --workload NAME|FILE for a workload that there is");
-  if (options.import.empty() && !(options.graph.empty() && options.name.empty() && options.batch.empty()))
-    throw UserError("--graph, --name and --batch are for --import");
+  if (options.import.empty() &&
+      !(options.graph.empty() && options.variables.empty() && options.name.empty() && options.batch.empty()))
+    throw UserError("--graph, --variables, --name and --batch are for --import");
   std::int64_t cores = cores_option(options.cores);
   const fs::path directory = fs::path(options.out).parent_path();
   std::vector<std::string> files{options.out};
@@ -238,16 +239,19 @@ int init_command(const InitOptions& options) {
     io::ImportOptions import;
     import.name = options.name;
     import.graph_path = options.graph;
+    import.variables_path = options.variables;
     import.batch = batch_option(options.batch);
     io::ImportResult result = io::import_any(options.import, import);
     print_error(import_notes(result));
     if (cores == 0 && result.device == "cpu") cores = 1;
-    const bool all_reduced =
-        (result.format == "kineto" || result.format == "chakra") && !result.graph.parameters.empty();
+    const bool all_reduced = (result.format == "kineto" || result.format == "chakra" || result.format == "horovod" ||
+                              result.format == "astra-sim") &&
+                             !result.graph.parameters.empty();
     const std::string leaf = file_part(result.graph.name).substr(0, kLongestFileName) + ".workload.json";
     files.insert(files.begin(), (directory / leaf).string());
     if (!options.force) refuse_to_overwrite(files);
-    for (const std::string& file : files) keep_inputs("--out", file, {options.import, options.graph});
+    for (const std::string& file : files)
+      keep_inputs("--out", file, {options.import, options.graph, options.variables});
     if (same_file(files.front(), options.out))
       throw UserError(fmt::format("--out: the workload is written to '{}'", files.front()), "name another file");
     file::write_atomic(files.front(), io::write_workload(result.graph));

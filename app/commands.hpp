@@ -23,22 +23,25 @@ struct RunOptions {
 
 struct ImportOptions {
   std::string file;
-  std::string out;       // empty: the workload goes to stdout
-  std::string name;      // of the graph; empty: from the file
-  std::string source;    // where the figures come from; empty: from the file
-  std::string format;    // of the file; empty: told from its content
-  std::string batch;     // samples per step; empty: from the file
-  std::string graph;     // the GraphDef of a TensorFlow trace; empty: none
-  bool summary = false;  // figures only, no workload
+  std::string out;                 // empty: the workload goes to stdout
+  std::string name;                // of the graph; empty: from the file
+  std::string source;              // where the figures come from; empty: from the file
+  std::string format;              // of the file; empty: told from its content
+  std::string batch;               // samples per step; empty: from the file
+  std::string graph;               // the GraphDef of a TensorFlow trace; empty: none
+  std::string variables;           // table of the variables' bytes of a TensorFlow timeline; empty: none
+  std::vector<std::string> ranks;  // Kineto traces of further ranks
+  bool summary = false;            // figures only, no workload
 };
 
 struct InitOptions {
-  std::string import;    // profile or trace to read; this or `workload`
-  std::string graph;     // the GraphDef of a TensorFlow trace; empty: none
-  std::string name;      // of the imported workload; empty: from the file
-  std::string batch;     // samples per step of the import; empty: from the file
-  std::string workload;  // shipped name or workload file
-  std::string cores;     // of the CPU that the profile is of; empty: as the import says, 1 for a CPU
+  std::string import;     // profile or trace to read; this or `workload`
+  std::string graph;      // the GraphDef of a TensorFlow trace; empty: none
+  std::string variables;  // table of the variables' bytes of a TensorFlow timeline; empty: none
+  std::string name;       // of the imported workload; empty: from the file
+  std::string batch;      // samples per step of the import; empty: from the file
+  std::string workload;   // shipped name or workload file
+  std::string cores;      // of the CPU that the profile is of; empty: as the import says, 1 for a CPU
   std::string out = "what_if.yaml";
   bool force = false;  // overwrite files
 };
@@ -91,6 +94,13 @@ struct ExplainOptions {
   std::string experiment;
   std::vector<std::string> set;
   std::string moves;  // how many are judged; empty: the default
+  std::string format = "text";
+};
+
+struct CriticalPathOptions {
+  std::string file;
+  std::string annotation;  // begin of the name of the span to look at; empty: the whole trace
+  std::string instance;    // of the spans of that name, from 0; empty: the first
   std::string format = "text";
 };
 
@@ -166,6 +176,7 @@ int explain_command(const ExplainOptions& options);
 int validate_command(const ValidateOptions& options);
 int calibrate_command(const CalibrateOptions& options);
 int attribute_command(const AttributeOptions& options);
+int critical_path_command(const CriticalPathOptions& options);
 int stragglers_command(const StragglersOptions& options);
 int list_command(const ListOptions& options);
 int reproduce_command(const ReproduceOptions& options);

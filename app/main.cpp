@@ -52,6 +52,7 @@ struct Settings {
   ExportOptions export_;
   ExplainOptions explain;
   StragglersOptions stragglers;
+  CriticalPathOptions critical_path;
   ListOptions list;
   ReproduceOptions reproduce;
   ValidateOptions validate;
@@ -139,6 +140,12 @@ constexpr const char* kCalibrateFooter = R"(Examples:
 Fits the costs of a cluster, one value each, to measured steps, says what the data do not tell, and writes a file that
 clusters include. docs/calibration.md says what is fitted and what is read.)";
 
+constexpr const char* kCriticalPathFooter = R"(Examples:
+  stretto critical-path trace.json.gz
+  stretto critical-path trace.json.gz --annotation ProfilerStep --instance 2
+TRACE is one of the PyTorch profiler (Kineto), of one process. docs/reference/critical_path.md says by which rules the
+path is found.)";
+
 constexpr const char* kStragglersFooter = R"(Examples:
   stretto stragglers trace.csv.gz
   stretto stragglers trace.csv.gz --format json
@@ -225,6 +232,15 @@ std::vector<Command> add_commands(CLI::App& root, Settings& s) {
   import->add_option("--source", s.import.source, "Where the figures come from")->type_name("TEXT");
   import->add_option("--graph", s.import.graph, "GraphDef of the program whose TensorFlow trace FILE is")
       ->type_name("FILE");
+  import->add_option("--variables", s.import.variables, "Table of the variables' bytes, for a TensorFlow timeline")
+      ->type_name("FILE");
+  import
+      ->add_option("--rank", s.import.ranks,
+                   "Trace of another rank of the job whose Kineto trace FILE is; again for more")
+      ->type_name("FILE")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   import->add_option("--format", s.import.format, "Format of FILE; without it: told from the content")
       ->type_name("FORMAT");
 
@@ -232,6 +248,8 @@ std::vector<Command> add_commands(CLI::App& root, Settings& s) {
                                 kInitFooter, [&s] { return init_command(s.init); });
   init->add_option("--import", s.init.import, "Profile or trace to import")->type_name("FILE");
   init->add_option("--graph", s.init.graph, "GraphDef of the program whose TensorFlow trace is imported")
+      ->type_name("FILE");
+  init->add_option("--variables", s.init.variables, "Table of the variables' bytes, for a TensorFlow timeline")
       ->type_name("FILE");
   init->add_option("--name", s.init.name, "Name of the imported workload")->type_name("NAME");
   init->add_option("--batch", s.init.batch, "Samples a step, where the import does not say")->type_name("N");
@@ -396,6 +414,17 @@ std::vector<Command> add_commands(CLI::App& root, Settings& s) {
       ->type_name("FORMAT")
       ->capture_default_str();
   calibrate->add_flag("--quiet", s.calibrate.quiet, "Show no progress");
+
+  CLI::App* critical_path =
+      command("critical-path", "Find the critical path of a traced PyTorch process", kCriticalPathFooter, "TRACE",
+              s.critical_path.file, "Kineto trace", [&s] { return critical_path_command(s.critical_path); });
+  critical_path->add_option("--annotation", s.critical_path.annotation, "Only the span whose name begins so")
+      ->type_name("NAME");
+  critical_path->add_option("--instance", s.critical_path.instance, "Which of the spans of that name, from 0")
+      ->type_name("N");
+  critical_path->add_option("--format", s.critical_path.format, "What to print: text or json")
+      ->type_name("FORMAT")
+      ->capture_default_str();
 
   CLI::App* stragglers =
       command("stragglers", "Say what the stragglers of a traced job cost, and which ones", kStragglersFooter, "TRACE",

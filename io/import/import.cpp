@@ -6,12 +6,18 @@
 #include <algorithm>
 
 #include "io/file/file.hpp"
+#include "io/file/source.hpp"
+#include "io/import/astra_sim.hpp"
 #include "io/import/chakra.hpp"
+#include "io/import/chrome_events.hpp"
+#include "io/import/horovod.hpp"
 #include "io/import/kineto.hpp"
 #include "io/import/pipedream.hpp"
+#include "io/import/pytorch_et.hpp"
 #include "io/import/straggler_trace.hpp"
+#include "io/import/tensorboard.hpp"
 #include "io/import/tensorflow.hpp"
-#include "io/import/unsupported.hpp"
+#include "io/import/tensorflow_timeline.hpp"
 #include "io/import/workload.hpp"
 
 namespace stretto::io {
@@ -46,6 +52,37 @@ const Importer& choose(const std::string& text, const std::string& path, const I
   fail(path, text.empty() ? "the file is empty" : "the content is of no known format", known);
 }
 
+void check_batch(const ImportOptions& options) {
+  if (options.batch && *options.batch < 1)
+    throw UserError(fmt::format("batch is {}, must be at least 1", *options.batch));
+}
+
+void check_ranks(const Importer& importer, const std::string& path, const ImportOptions& options) {
+  if (!options.rank_paths.empty() && importer.name != "kineto")
+    fail(path, fmt::format("further ranks (--rank) are for Kineto traces, this is of format {}", importer.name),
+         "import each file by itself");
+}
+
+// The importer of a regular file that is read piece by piece; null: another, or the file has to be read to tell.
+const Importer* piecewise(const std::string& path, const ImportOptions& options) {
+  constexpr std::size_t kHead = std::size_t{1} << 18;
+  if (!file::is_regular(path)) return nullptr;
+  std::string head(kHead, '\0');
+  try {
+    file::Limits limits;
+    limits.max_bytes = kLargestChromeFile;
+    file::Source source(path, limits);
+    head.resize(source.read(head.data(), head.size()));
+  } catch (const UserError&) {
+    return nullptr;  // reading it as a whole says what is wrong
+  }
+  for (const Importer& i : importers()) {
+    if (!options.format.empty() ? i.name != options.format : !i.detect(head)) continue;
+    return i.import_file != nullptr ? &i : nullptr;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 const std::vector<Importer>& importers() {
@@ -54,27 +91,37 @@ const std::vector<Importer>& importers() {
       {"pipedream", "graph.txt of the PipeDream profiler", is_pipedream, import_pipedream},
       {"stragglers", "trace of StragglerAnalysis, for `stretto stragglers`", is_straggler_trace,
        import_straggler_trace},
+      {"horovod", "Horovod timeline", is_horovod, import_horovod},
+      {"astra-sim", "text workload of ASTRA-sim 1 or SimAI", is_astra_sim, import_astra_sim},
       {"chakra", "Chakra execution trace of one rank, .et or JSON", is_chakra, import_chakra},
-      {"kineto", "trace of the PyTorch profiler (Kineto), one rank", is_kineto, import_kineto},
-      {"tensorflow-timeline", "refused: a timeline has no bytes", is_tensorflow_timeline, refuse_tensorflow_timeline},
-      {"pytorch-et", "refused: an execution trace of PyTorch has no times", is_pytorch_execution_trace,
-       refuse_pytorch_execution_trace},
-      {"tensorboard", "refused: an event file is a log", is_tensorboard, refuse_tensorboard},
+      {"kineto", "trace of the PyTorch profiler (Kineto), of one rank or, with --rank, several", is_kineto,
+       import_kineto, import_kineto_file},
+      {"tensorflow-timeline", "Chrome trace of a TensorFlow step, with --graph or --variables", is_tensorflow_timeline,
+       import_tensorflow_timeline},
+      {"pytorch-et", "execution trace of PyTorch: operations and bytes, no times", is_pytorch_et, import_pytorch_et},
+      {"tensorboard", "the GraphDef in an event file of TensorBoard", is_tensorboard, import_tensorboard},
       {"tensorflow", "GraphDef, or RunMetadata with its GraphDef, binary or text", is_tensorflow, import_tensorflow},
   };
   return table;
 }
 
 ImportResult import_text(const std::string& text, const std::string& path, const ImportOptions& options) {
-  if (options.batch && *options.batch < 1)
-    throw UserError(fmt::format("batch is {}, must be at least 1", *options.batch));
+  check_batch(options);
   const Importer& importer = choose(text, path, options);
+  check_ranks(importer, path, options);
   ImportResult result = importer.import(text, path, options);
   result.format = std::string(importer.name);
   return result;
 }
 
 ImportResult import_any(const std::string& path, const ImportOptions& options) {
+  if (const Importer* const importer = piecewise(path, options)) {
+    check_batch(options);
+    check_ranks(*importer, path, options);
+    ImportResult result = importer->import_file(path, options);
+    result.format = std::string(importer->name);
+    return result;
+  }
   return import_text(file::read(path), path, options);
 }
 

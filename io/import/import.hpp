@@ -15,11 +15,13 @@
 namespace stretto::io {
 
 struct ImportOptions {
-  std::string format;                 // name in importers(); empty: told from the content
-  std::string name;                   // name of the graph; empty: from the file (or its path)
-  std::string source;                 // where the figures come from; empty: from the file (or its path)
-  std::optional<std::int64_t> batch;  // samples per step; none: from the file, or guessed and said
-  std::string graph_path = {};        // the GraphDef that belongs to a TensorFlow trace; empty: none
+  std::string format;                        // name in importers(); empty: told from the content
+  std::string name;                          // name of the graph; empty: from the file (or its path)
+  std::string source;                        // where the figures come from; empty: from the file (or its path)
+  std::optional<std::int64_t> batch;         // samples per step; none: from the file, or guessed and said
+  std::string graph_path = {};               // the GraphDef that belongs to a TensorFlow trace; empty: none
+  std::string variables_path = {};           // table of variables' bytes for a TensorFlow timeline; empty: none
+  std::vector<std::string> rank_paths = {};  // Kineto traces of further ranks of the same job
 };
 
 // Notes for people, one sentence each.
@@ -43,6 +45,8 @@ struct Importer {
   std::string_view help;
   bool (*detect)(std::string_view text);
   ImportResult (*import)(const std::string& text, const std::string& path, const ImportOptions& options);
+  // The same of a regular file, for formats whose files do not fit into memory; null: the text is read as a whole.
+  ImportResult (*import_file)(const std::string& path, const ImportOptions& options) = nullptr;
 };
 
 // All formats, in the order in which they are tried.

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/import/kineto_ranks.hpp"
 #include "models/graph/check.hpp"
 #include "sim/base/diagnostic.hpp"
 
@@ -82,9 +83,18 @@ std::vector<KinetoKernel> choose_step(const KinetoTrace& trace, const std::strin
   refuse(path, "no kernel was launched within a ProfilerStep", "are runtime events (cuda_runtime) in the trace?");
 }
 
+// "5 sendrecv, 2 allgather"
+std::string listed(const std::map<std::string, std::size_t>& kinds) {
+  std::string text;
+  for (const auto& [kind, n] : kinds) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", n, kind);
+  return text;
+}
+
 // Kernels that are left out, and NCCL kernels that cannot be.
 std::vector<KinetoKernel> sort_out(std::vector<KinetoKernel> kernels, const std::string& path, ImportReport& report) {
   std::map<std::string, std::size_t> lost;
+  std::map<std::string, std::size_t> kept_kinds;
+  double kept_ms = 0;
   std::size_t dropped = 0;
   std::size_t sizeless = 0;
   std::vector<KinetoKernel> kept;
@@ -93,16 +103,29 @@ std::vector<KinetoKernel> sort_out(std::vector<KinetoKernel> kernels, const std:
       ++dropped;
       continue;
     }
-    if (k.collective && k.collective->kind != "allreduce") ++lost[k.collective->kind];
+    if (k.collective && k.collective->kind != "allreduce") {
+      if (k.transfer_ns) {
+        kept_ms += ms(*k.transfer_ns);
+        ++kept_kinds[std::string(k.collective->kind)];
+        k.duration_ns = *k.transfer_ns;
+        k.collective.reset();
+      } else {
+        ++lost[std::string(k.collective->kind)];
+      }
+    }
     if (k.collective && k.collective->kind == "allreduce" && k.collective->bytes.value_or(0) <= 0) ++sizeless;
     kept.push_back(std::move(k));
   }
   if (!lost.empty()) {
-    std::string kinds;
-    for (const auto& [kind, n] : lost) kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", n, kind);
-    refuse(path, fmt::format("NCCL kernels of a step move what a workload cannot hold: {}", kinds),
-           "a workload has gradients that are summed over all workers: all-reduces");
+    refuse(path, fmt::format("NCCL kernels of a step move what a workload cannot hold: {}", listed(lost)),
+           "a workload has gradients that are summed over all workers: all-reduces; with the traces of other ranks "
+           "(--rank) others are kept as ops of fixed time");
   }
+  if (!kept_kinds.empty())
+    report.guessed.push_back(
+        fmt::format("{} are ops of their least time over the ranks, {:.3f} ms: another network "
+                    "does not change them",
+                    listed(kept_kinds), kept_ms));
   if (sizeless > 0)
     refuse(path, fmt::format("{} NCCL all-reduces do not say their size (\"In msg nelems\", \"dtype\")", sizeless),
            "PyTorch 2.2 or later writes it");
@@ -160,6 +183,18 @@ class Builder {
     if (waiting_ms > 0)
       report.dropped.push_back(fmt::format(
           "{:.3f} ms of the all-reduces, waiting for other ranks included: the network gives it", waiting_ms));
+    double least_ms = 0;
+    double least_bytes = 0;
+    for (const KinetoKernel& k : kernels_)
+      if (reduces(k) && k.transfer_ns) {
+        least_ms += ms(*k.transfer_ns);
+        least_bytes += static_cast<double>(*k.collective->bytes);
+      }
+    if (least_ms > 0)
+      report.read.push_back(
+          fmt::format("the all-reduces moved {:.0f} bytes in {:.3f} ms (least over the ranks), {:.3f} "
+                      "GB/s",
+                      least_bytes, least_ms, least_bytes / least_ms * 1e-6));
     if (streams_ > 1) report.guessed.emplace_back("an op waits for what had ended on other streams before it began");
   }
 
@@ -173,7 +208,7 @@ class Builder {
       std::set<std::pair<std::int64_t, OpId>> running;  // by end
       OpId done;                                        // of those that had ended, the one that ended last
     };
-    std::map<std::string, Lane> lanes;
+    std::map<std::string_view, Lane> lanes;
     for (const KinetoKernel& k : kernels_) {
       const OpId id(g.ops.size());
       graph::Op op;
@@ -246,11 +281,10 @@ class Builder {
   std::size_t streams_ = 0;
 };
 
-}  // namespace
-
-ImportResult import_kineto(const std::string& text, const std::string& path, const ImportOptions& options) {
+ImportResult to_workload(const KinetoTrace& trace, ImportReport report, const std::string& path,
+                         const ImportOptions& options) {
   ImportResult result;
-  const KinetoTrace trace = read_kineto(text, path, result.report);
+  result.report = std::move(report);
   if (trace.kernels.empty())
     refuse(path, "no event on a device (category kernel, gpu_memcpy or gpu_memset)",
            "profile with ProfilerActivity.CUDA");
@@ -269,6 +303,54 @@ ImportResult import_kineto(const std::string& text, const std::string& path, con
   builder.report_totals(g, result.report);
   if (!options.batch) result.report.guessed.push_back("batch 1: the trace does not say it; --batch sets it");
   return result;
+}
+
+std::string leaf_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+double computing_ms(const KinetoTrace& trace) {
+  std::int64_t sum = 0;
+  for (const KinetoKernel& k : trace.kernels) sum += k.collective ? 0 : k.duration_ns;
+  return ms(sum);
+}
+
+// Aligns the further ranks with the first and says what they add.
+void match_ranks(KinetoTrace& trace, const std::string& path, const ImportOptions& options, ImportReport& report) {
+  if (options.rank_paths.empty()) return;
+  const double own_ms = computing_ms(trace);
+  report.read.push_back(fmt::format("{} ranks; {} computes {:.3f} ms", options.rank_paths.size() + 1,
+                                    escape_control(leaf_of(path)), own_ms));
+  for (const std::string& other_path : options.rank_paths) {
+    ImportReport other_report;
+    const KinetoTrace other = read_kineto_file(other_path, other_report);
+    const auto match = match_rank(trace, other);
+    if (!match)
+      refuse(other_path,
+             fmt::format("its collectives do not match those of {}: no offset of the clocks is certain",
+                         escape_control(path)),
+             "the files must be of the same steps of one job, each of one rank");
+    report.read.push_back(fmt::format(
+        "{}: clock {:+.3f} us, {} of {} collectives matched; computes {:.3f} ms ({:+.1f} %)",
+        escape_control(leaf_of(other_path)), static_cast<double>(match->offset_ns) * 1e-3, match->pairs,
+        match->collectives, computing_ms(other), own_ms > 0 ? (computing_ms(other) / own_ms - 1) * 100 : 0.0));
+    for (const std::string& note : other_report.repaired)
+      report.repaired.push_back(fmt::format("{}: {}", escape_control(leaf_of(other_path)), note));
+  }
+}
+
+}  // namespace
+
+ImportResult import_kineto(const std::string& text, const std::string& path, const ImportOptions& options) {
+  ImportReport report;
+  KinetoTrace trace = read_kineto(text, path, report);
+  match_ranks(trace, path, options, report);
+  return to_workload(trace, std::move(report), path, options);
+}
+
+ImportResult import_kineto_file(const std::string& path, const ImportOptions& options) {
+  ImportReport report;
+  KinetoTrace trace = read_kineto_file(path, report);
+  match_ranks(trace, path, options, report);
+  return to_workload(trace, std::move(report), path, options);
 }
 
 }  // namespace stretto::io

@@ -13,8 +13,11 @@
 // which includes waiting for the other ranks, is dropped. The first op reads all parameters.
 // Backward: from the first kernel that was launched inside autograd::engine::evaluate_function on; without such, what
 // the all-reduces need directly and all that depends on it.
-// Refused: no event on the device; NCCL kernels of other kinds than all-reduce, broadcast and barrier (a workload would
-// lose them); all-reduces without their size (old traces). Cost: O(kernels x streams + text).
+// Several ranks (ImportOptions::rank_paths): the workload is that of the first file. The others give the offsets of
+// their clocks and how long each collective moved data (kineto_ranks.hpp), which is said beside the computing of each
+// rank; a collective of another kind than all-reduce is then kept as an op of that time, which no network changes.
+// Refused: no event on the device; NCCL kernels of other kinds than all-reduce, broadcast and barrier of one rank alone
+// (a workload would lose them); all-reduces without their size (old traces). Cost: O(kernels x streams + text).
 #pragma once
 
 #include <string>
@@ -26,5 +29,7 @@
 namespace stretto::io {
 
 ImportResult import_kineto(const std::string& text, const std::string& path, const ImportOptions& options);
+// The same of a regular file of any size.
+ImportResult import_kineto_file(const std::string& path, const ImportOptions& options);
 
 }  // namespace stretto::io

@@ -8,9 +8,8 @@
 #include <tuple>
 #include <utility>
 
+#include "io/import/chrome_events.hpp"
 #include "io/import/decimal.hpp"
-#include "io/json/reader.hpp"
-#include "io/json/repair.hpp"
 #include "sim/base/diagnostic.hpp"
 
 namespace stretto::io {
@@ -42,37 +41,49 @@ constexpr std::array<std::pair<std::string_view, std::int64_t>, 17> kTypes = {{{
                                                                                {"float8_e4m3fn", 1},
                                                                                {"float8_e5m2", 1}}};
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return out;
-}
-
 // "ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)" -> "allreduce"; "" for other kernels.
 std::string collective_of(std::string_view name) {
-  const std::string text = lower(name);
-  if (!text.starts_with("nccl") && !text.starts_with("rccl")) return "";
+  if (!same_word(name.substr(0, 4), "nccl") && !same_word(name.substr(0, 4), "rccl")) return "";
+  const std::string text = lower_case(name);
   const std::size_t begin = text.find("kernel_");
   if (begin == std::string::npos) return "unknown";
   const std::string_view rest = std::string_view(text).substr(begin + 7);
   return std::string(rest.substr(0, rest.find_first_of("_(")));
 }
 
-struct Event {
-  std::string phase;
-  std::string category;
-  std::string name;
-  std::string process;
-  std::string thread;
-  std::optional<std::int64_t> start_ns;
-  std::optional<std::int64_t> duration_ns;
-  std::string stream;
-  std::optional<std::int64_t> correlation;
-  std::string collective;
-  std::string type;
-  std::optional<std::int64_t> elements;
+// An event's members, in the order of kKeys; absent ones are null.
+constexpr std::array<std::string_view, 12> kKeys = {"ph",
+                                                    "cat",
+                                                    "name",
+                                                    "pid",
+                                                    "tid",
+                                                    "ts",
+                                                    "dur",
+                                                    "args/stream",
+                                                    "args/correlation",
+                                                    "args/Collective name",
+                                                    "args/dtype",
+                                                    "args/In msg nelems"};
+enum Key : std::size_t {
+  kPhase,
+  kCategory,
+  kName,
+  kProcess,
+  kThread,
+  kStart,
+  kLength,
+  kStream,
+  kCorrelation,
+  kKind,
+  kType,
+  kCount,
+  kKeyCount
 };
+
+using Cells = std::vector<json::Cell>;
+
+// A text or number as text; "" for anything else.
+std::string_view label(const json::Cell& cell) { return cell.text; }
 
 struct Counts {
   std::size_t events = 0;
@@ -81,132 +92,83 @@ struct Counts {
   std::size_t text_times = 0;
 };
 
-class Reader {
+class Keeper {
  public:
-  Reader(KinetoTrace& trace, Counts& counts) : trace_(trace), counts_(counts) {}
+  Keeper(KinetoTrace& trace, Counts& counts) : trace_(trace), counts_(counts) {}
 
-  void read(const json::Value& root) {
-    bool found = false;
-    root.members([&](std::string_view key, const json::Value& value) {
-      if (key != "traceEvents") return;
-      found = true;
-      value.elements([&](const json::Value& event) { read_event(event); });
-    });
-    if (!found) root.error("there is no traceEvents");
-  }
-
- private:
-  // A text or number as text; "" for anything else.
-  static std::string label(const json::Value& value) {
-    if (value.kind() == json::Kind::String) return value.string().value_or("");
-    if (value.kind() == json::Kind::Number) return value.number_text().value_or("");
-    return "";
-  }
-
-  std::optional<std::int64_t> time(const json::Value& value) {
-    const json::Kind kind = value.kind();
-    const std::string text = label(value);
-    const auto scaled = parse_scaled(text, kUsToNs);
-    if (!scaled) return std::nullopt;
-    if (kind == json::Kind::String) ++counts_.text_times;
-    return scaled->value;
-  }
-
-  static std::optional<std::int64_t> whole(const json::Value& value) {
-    const auto scaled = parse_scaled(label(value), 0);
-    return scaled && scaled->exact ? std::optional(scaled->value) : std::nullopt;
-  }
-
-  void read_arguments(const json::Value& arguments, Event& e) {
-    if (arguments.kind() != json::Kind::Object) return;
-    arguments.members([&](std::string_view key, const json::Value& v) {
-      if (key == "stream")
-        e.stream = label(v);
-      else if (key == "correlation")
-        e.correlation = whole(v);
-      else if (key == "Collective name")
-        e.collective = lower(label(v));
-      else if (key == "In msg nelems")
-        e.elements = whole(v);
-      else if (key == "dtype")
-        e.type = lower(label(v));
-    });
-  }
-
-  void read_event(const json::Value& value) {
+  void take(const Cells& e) {
     ++counts_.events;
-    if (value.kind() != json::Kind::Object) {
-      value.error("an event is no object");
-      return;
-    }
-    Event e;
-    value.members([&](std::string_view key, const json::Value& v) {
-      if (key == "ph")
-        e.phase = label(v);
-      else if (key == "cat")
-        e.category = lower(label(v));
-      else if (key == "name")
-        e.name = label(v);
-      else if (key == "pid")
-        e.process = label(v);
-      else if (key == "tid")
-        e.thread = label(v);
-      else if (key == "ts")
-        e.start_ns = time(v);
-      else if (key == "dur")
-        e.duration_ns = time(v);
-      else if (key == "args")
-        read_arguments(v, e);
-    });
-    if (e.phase == "X") keep(e);
-  }
-
-  void keep(Event& e) {
-    const bool device = e.category == "kernel" || e.category == "gpu_memcpy" || e.category == "gpu_memset";
-    const bool launch = e.category == "cuda_runtime" || e.category == "cuda_driver" || e.category == "runtime";
-    const bool backward = e.name.starts_with(kBackward);
-    const bool step = e.category == "user_annotation" && e.name.starts_with("ProfilerStep");
+    if (label(e[kPhase]) != "X") return;
+    const std::string_view category = label(e[kCategory]);
+    const bool kernel = same_word(category, "kernel");
+    const bool device = kernel || same_word(category, "gpu_memcpy") || same_word(category, "gpu_memset");
+    const bool launch =
+        same_word(category, "cuda_runtime") || same_word(category, "cuda_driver") || same_word(category, "runtime");
+    const bool backward = label(e[kName]).starts_with(kBackward);
+    const bool step = same_word(category, "user_annotation") && label(e[kName]).starts_with("ProfilerStep");
     if (!device && !launch && !backward && !step) return;
-    if (!e.start_ns || *e.start_ns > kLatestNs || !e.duration_ns || *e.duration_ns > kMostNs) {
+    const auto start = time(e[kStart]);
+    const auto length = time(e[kLength]);
+    if (!start || *start > kLatestNs || !length || *length > kMostNs) {
       ++counts_.timeless;
       return;
     }
     if (device) {
-      keep_kernel(e);
+      keep_kernel(e, *start, *length, kernel);
       return;
     }
-    KinetoSpan span{step ? e.name : "", e.process + "/" + e.thread, *e.start_ns, *e.start_ns + *e.duration_ns,
-                    e.correlation.value_or(0)};
-    if (step)
-      trace_.steps.push_back(std::move(span));
-    else if (backward)
-      trace_.backward.push_back(std::move(span));
-    else if (e.correlation)
-      trace_.launches.push_back(std::move(span));
+    const auto correlation = whole(e[kCorrelation]);
+    if (launch && !step && !backward && !correlation) return;
+    const KinetoSpan span{step ? trace_.keep(label(e[kName])) : std::string_view(), joined(e[kProcess], e[kThread]),
+                          *start, *start + *length, correlation.value_or(0)};
+    (step ? trace_.steps : backward ? trace_.backward : trace_.launches).push_back(span);
   }
 
-  void keep_kernel(Event& e) {
+ private:
+  std::optional<std::int64_t> time(const json::Cell& cell) {
+    const auto scaled = parse_scaled(label(cell), kUsToNs);
+    if (!scaled) return std::nullopt;
+    if (cell.kind == json::Kind::String) ++counts_.text_times;
+    return scaled->value;
+  }
+
+  static std::optional<std::int64_t> whole(const json::Cell& cell) {
+    const auto scaled = parse_scaled(label(cell), 0);
+    return scaled && scaled->exact ? std::optional(scaled->value) : std::nullopt;
+  }
+
+  std::string_view joined(const json::Cell& a, const json::Cell& b) {
+    scratch_.assign(label(a)).append("/").append(label(b));
+    return trace_.keep(scratch_);
+  }
+
+  void keep_kernel(const Cells& e, std::int64_t start, std::int64_t length, bool kernel) {
     KinetoKernel k;
-    k.stream = e.process + "/" + (e.stream.empty() ? e.thread : e.stream);
-    k.start_ns = *e.start_ns;
-    k.duration_ns = *e.duration_ns;
-    k.correlation = e.correlation;
-    const std::string kind = e.collective.empty() ? collective_of(e.name) : e.collective;
-    if (!kind.empty() && e.category == "kernel") {
-      KinetoCollective c;
-      c.kind = kind;
-      const auto* const type =
-          std::find_if(kTypes.begin(), kTypes.end(), [&](const auto& t) { return t.first == e.type; });
-      if (e.elements && type != kTypes.end() && *e.elements >= 0 && *e.elements <= kMostElements)
-        c.bytes = *e.elements * type->second;
-      k.collective = c;
+    k.stream = joined(e[kProcess], label(e[kStream]).empty() ? e[kThread] : e[kStream]);
+    k.start_ns = start;
+    k.duration_ns = length;
+    k.correlation = whole(e[kCorrelation]);
+    if (kernel) {
+      const std::string kind = label(e[kKind]).empty() ? collective_of(label(e[kName])) : lower_case(label(e[kKind]));
+      if (!kind.empty()) {
+        KinetoCollective c;
+        c.kind = trace_.keep(kind);
+        const std::string name = lower_case(label(e[kType]));
+        const auto* const type =
+            std::find_if(kTypes.begin(), kTypes.end(), [&](const auto& t) { return t.first == name; });
+        const auto elements = whole(e[kCount]);
+        if (elements && type != kTypes.end() && *elements >= 0 && *elements <= kMostElements)
+          c.bytes = *elements * type->second;
+        k.collective = c;
+      }
     }
-    k.name = std::move(e.name);
-    trace_.kernels.push_back(std::move(k));
+    k.name = trace_.keep(label(e[kName]));
+    trace_.kernels.push_back(k);
   }
 
   KinetoTrace& trace_;
   Counts& counts_;
+  std::string scratch_;
 };
 
 void sort(KinetoTrace& trace, Counts& counts) {
@@ -230,12 +192,24 @@ void sort(KinetoTrace& trace, Counts& counts) {
   by(trace.steps, [](const KinetoSpan& s) { return std::make_tuple(s.start_ns, s.end_ns); });
 }
 
-void parse(const std::string& text, const std::string& path, KinetoTrace& trace, Counts& counts) {
-  json::Document document(text, path);
-  document.read([&](const json::Value& root) { Reader(trace, counts).read(root); });
+// Sorts, drops copies and reports.
+void finish(KinetoTrace& trace, Counts& counts, ImportReport& report) {
+  sort(trace, counts);
+  report.read.push_back(fmt::format("{} events, {} of them on the device", counts.events, trace.kernels.size()));
+  const auto note = [](std::vector<std::string>& list, std::size_t n, const char* what) {
+    if (n > 0) list.push_back(fmt::format("{} {}", n, what));
+  };
+  note(report.dropped, counts.timeless, "events without begin or duration, or of more than 28 hours");
+  note(report.dropped, counts.copies, "exact copies of kernels");
+  note(report.repaired, counts.text_times, "times written as text");
 }
 
 }  // namespace
+
+std::string_view KinetoTrace::keep(std::string_view text) {
+  scratch_.assign(text);
+  return *texts_.insert(scratch_).first;
+}
 
 bool is_kineto(std::string_view text) {
   const std::size_t start = text.find_first_not_of(" \t\r\n");
@@ -247,28 +221,33 @@ bool is_kineto(std::string_view text) {
          has("\"External id\"") || has("\"baseTimeNanoseconds\"");
 }
 
-KinetoTrace read_kineto(const std::string& text, const std::string& path, ImportReport& report) {
+namespace {
+
+template <class Read>
+KinetoTrace read_with(ImportReport& report, const Read& read) {
   KinetoTrace trace;
   Counts counts;
-  try {
-    parse(text, path, trace, counts);
-  } catch (const UserError&) {
-    const json::Repair repaired = json::repair(text);
-    if (!repaired.changed()) throw;
+  Keeper keeper(trace, counts);
+  ChromeReading reading;
+  reading.keys.assign(kKeys.begin(), kKeys.end());
+  reading.visit = [&](const Cells& cells) { keeper.take(cells); };
+  reading.restart = [&] {
     trace = {};
     counts = {};
-    parse(repaired.text, path, trace, counts);
-    report.repaired = repaired.notes();
-  }
-  sort(trace, counts);
-  report.read.push_back(fmt::format("{} events, {} of them on the device", counts.events, trace.kernels.size()));
-  const auto note = [](std::vector<std::string>& list, std::size_t n, const char* what) {
-    if (n > 0) list.push_back(fmt::format("{} {}", n, what));
   };
-  note(report.dropped, counts.timeless, "events without begin or duration, or of more than 28 hours");
-  note(report.dropped, counts.copies, "exact copies of kernels");
-  note(report.repaired, counts.text_times, "times written as text");
+  report.repaired = read(reading);
+  finish(trace, counts, report);
   return trace;
+}
+
+}  // namespace
+
+KinetoTrace read_kineto(const std::string& text, const std::string& path, ImportReport& report) {
+  return read_with(report, [&](const ChromeReading& r) { return read_chrome_events(text, path, r); });
+}
+
+KinetoTrace read_kineto_file(const std::string& path, ImportReport& report) {
+  return read_with(report, [&](const ChromeReading& r) { return read_chrome_file(path, r); });
 }
 
 }  // namespace stretto::io

@@ -60,6 +60,7 @@ class TfNode {
   bool transpose_b = false;
   bool is_training = true;
   std::int64_t data_inputs = 0;
+  std::optional<std::int64_t> bytes;  // of a variable, known from elsewhere than shape and type
 };
 
 struct TfGraph {

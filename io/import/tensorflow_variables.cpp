@@ -85,6 +85,7 @@ class Finder {
       count = element_count(node.output_shapes[0]).value_or(0);
     const std::int64_t width = type_bytes(node.type);
     if (count > 0 && width > 0) v.bytes = count * width;
+    if (node.bytes) v.bytes = node.bytes;
     out_.value_of[i] = static_cast<std::int32_t>(out_.list.size());
     out_.list.push_back(v);
   }

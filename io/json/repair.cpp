@@ -110,12 +110,12 @@ class Repairer {
   }
 
   void close() {
-    if (unfinished_ || open_ != "[") return;
+    if (unfinished_ || (open_ != "[" && open_ != "{" && open_ != "{[")) return;
     const std::size_t last = out_.text.find_last_not_of(kSpace);
     const char c = out_.text[last];
     if (c != ',' && c != '}' && c != ']') return;
     if (c == ',') out_.text.erase(last, 1);
-    out_.text += ']';
+    for (; !open_.empty(); open_.pop_back()) out_.text += open_.back() == '[' ? ']' : '}';
     out_.closed = true;
   }
 
@@ -137,7 +137,7 @@ std::vector<std::string> Repair::notes() const {
   note(control_characters, "control characters in strings, escaped");
   note(quotes, "unescaped quotes in strings, escaped");
   note(not_numbers, "values nan or inf, taken as missing");
-  if (closed) list.emplace_back("the array at the top is not closed");
+  if (closed) list.emplace_back("the array or object at the top is not closed");
   return list;
 }
 

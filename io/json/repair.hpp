@@ -4,7 +4,8 @@
 //   unescaped quotes in strings  escaped; a quote ends a key only before ":", a value only before "}", "]", or a comma
 //                                that a key (in an array: a value) follows
 //   nan, inf, infinity as values, any case, signed null
-//   an array at the top that is never closed, after a whole element, with or without a comma (Chrome's array form)
+//   an array at the top, or an object with or without such an array in it, that is never closed, after a whole element
+//                                or member, with or without a comma (Chrome's array form; writers that were stopped)
 // Everything else stays as it is, and the strict reader refuses it. Text that is sound is not changed. Cost: linear.
 #pragma once
 

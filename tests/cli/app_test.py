@@ -63,10 +63,10 @@ class App(unittest.TestCase):
 
     def test_version_and_help(self):
         self.assertRegex(self.good('--version'), r'^stretto \d+\.\d+\.\d+ \(commit \S+\)\n$')
-        commands = re.findall(r'^  (\w+)  ', self.good('--help').split('Subcommands:')[1], re.MULTILINE)
+        commands = re.findall(r'^  ([\w-]+)  ', self.good('--help').split('Subcommands:')[1], re.MULTILINE)
         self.assertEqual(commands, ['run', 'import', 'init', 'show', 'search', 'sweep', 'results', 'report', 'plot',
-                                    'attribute', 'verify', 'export', 'explain', 'validate', 'calibrate', 'stragglers',
-                                    'list', 'reproduce'])
+                                    'attribute', 'verify', 'export', 'explain', 'validate', 'calibrate',
+                                    'critical-path', 'stragglers', 'list', 'reproduce'])
         for command in commands:
             self.assertIn('Examples:\n  stretto ', self.good(command, '--help'), command)
 
@@ -295,6 +295,36 @@ class App(unittest.TestCase):
         self.assertEqual(result['ideal_s'], 7.3125)
         self.assertIn("unknown format 'xml'", self.refused('stragglers', trace, '--format', 'xml'))
         self.assertIn('`stretto stragglers', self.refused('import', trace))
+
+    def test_critical_path(self):
+        trace = f'{SOURCE}/tests/fixtures/kineto_ddp.json'
+        done = self.stretto('critical-path', trace, '--annotation', 'ProfilerStep', '--instance', '1')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn('calls of the host', done.stderr)
+        self.assertIn('kineto_ddp.json: the critical path takes', done.stdout)
+        result = json.loads(self.stretto('critical-path', trace, '--format', 'json').stdout)
+        self.assertEqual(result['format'], 'stretto-critical-path')
+        self.assertEqual(sum(link['time_ns'] for link in result['links']), result['end_ns'] - result['begin_ns'])
+        self.assertTrue(any(item['on'] == 'device' for item in result['path']))
+        self.assertIn("unknown format 'xml'", self.refused('critical-path', trace, '--format', 'xml'))
+        error = self.refused('critical-path', trace, '--annotation', 'Step')
+        self.assertIn('no span\'s name begins with "Step"', error)
+        error = self.refused('critical-path', trace, '--annotation', 'ProfilerStep', '--instance', '9')
+        self.assertIn('valid: --instance 0 to 2', error)
+        self.assertIn('--instance is for --annotation', self.refused('critical-path', trace, '--instance', '0'))
+        self.assertIn("'x' is no number", self.refused('critical-path', trace, '--annotation', 'P', '--instance', 'x'))
+
+    def test_imports_with_further_files(self):
+        trace = f'{SOURCE}/tests/fixtures/kineto_ddp.json'
+        (self.top / 'rank1.json').write_text(pathlib.Path(trace).read_text(encoding='utf-8'))
+        notes = self.good('import', trace, '--rank', 'rank1.json', '--summary')
+        self.assertIn('read: 2 ranks; kineto_ddp.json computes', notes)
+        self.assertIn('rank1.json: clock +0.000 us', notes)
+        self.assertIn('further ranks (--rank) are for Kineto traces',
+                      self.refused('import', f'{SOURCE}/tests/fixtures/chakra_step.json', '--rank', trace))
+        self.assertIn('rank1.json', self.refused('import', trace, '--rank', 'rank1.json', '-o', 'rank1.json'))
+        self.assertIn('--variables is for timelines',
+                      self.refused('import', f'{SOURCE}/tests/fixtures/tf_step.graph.pb', '--variables', 'rank1.json'))
 
     def test_lists(self):
         for what, line in (('policies', 'tac '), ('placements', 'greedy '), ('topologies', 'star'),

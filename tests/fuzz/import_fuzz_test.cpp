@@ -7,11 +7,16 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "analysis/trace_path.hpp"
 #include "io/file/file.hpp"
 #include "io/import/import.hpp"
+#include "io/import/kineto_calls.hpp"
+#include "io/import/kineto_events.hpp"
 #include "io/import/workload.hpp"
 #include "io/json/reader.hpp"
 #include "sim/base/diagnostic.hpp"
@@ -191,6 +196,17 @@ TEST(FuzzGzip, RandomDamage) {
   EXPECT_GT(refused, 0U);
 }
 
+// What belongs to a trace: the GraphDef beside it, or a table of variables.
+ImportOptions options_beside(const std::string& file, const std::string& table) {
+  namespace fs = std::filesystem;
+  ImportOptions options;
+  for (const auto& [name, graph] :
+       {std::pair("run_meta.pb", "graph.pbtxt"), std::pair("timeline.json", "graph.tfevents")})
+    if (fs::path(file).filename() == name) options.graph_path = (fs::path(file).parent_path() / graph).string();
+  if (file.find("tf-mnist") != std::string::npos) options.variables_path = table;
+  return options;
+}
+
 // Real traces, cut at 20 places and with 200 bytes changed: read or refused, nothing else.
 TEST(FuzzImport, CorruptedRealTraces) {
   std::vector<std::string> files;
@@ -202,14 +218,29 @@ TEST(FuzzImport, CorruptedRealTraces) {
   if (files.empty()) GTEST_SKIP() << "no traces under STRETTO_DATA";
   std::sort(files.begin(), files.end());
   RandomStream random(14, "fuzz real traces");
-  const auto survives = [](const std::string& text, const std::string& file) {
+  const std::string table = ::testing::TempDir() + "/fuzz.variables.txt";
+  std::ofstream(table) << "layer_1/fully_connected/weights 4\nlayer_1/fully_connected/biases 4\n"
+                          "layer_2/fully_connected/weights 4\nlayer_2/fully_connected/biases 4\n"
+                          "layer_3/fully_connected/weights 4\nlayer_3/fully_connected/biases 4\n";
+  const std::string piecewise = ::testing::TempDir() + "/fuzz.trace.json";
+  constexpr std::size_t kSmall = std::size_t{2} << 20;
+  const auto attempt = [](const std::string& file, const auto& read) {
     try {
-      import_text(text, "fuzz");
+      read();
     } catch (const UserError& e) {
       ASSERT_FALSE(e.diagnostics().empty());
     } catch (const std::exception& e) {
       FAIL() << file << ": " << e.what();
     }
+  };
+  const auto survives = [&](const std::string& text, const std::string& file) {
+    attempt(file, [&] { import_text(text, "fuzz", options_beside(file, table)); });
+    if (!is_kineto(text) || text.size() > kSmall) return;
+    std::ofstream(piecewise, std::ios::binary) << text;  // also piece by piece, and as calls and works
+    attempt(file, [&] {
+      ImportReport report;
+      analysis::trace_path(read_kineto_calls_file(piecewise, report));
+    });
   };
   for (const std::string& file : files) {
     const std::string text = file::read(file);

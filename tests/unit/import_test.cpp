@@ -424,17 +424,5 @@ TEST(Import, FormatIsToldFromTheContentOrTheOption) {
   }
 }
 
-TEST(Unsupported, KnownFilesAreRefusedWithTheReason) {
-  EXPECT_TRUE(contains(error_of(R"({"traceEvents": [{"name": "process_name", "ph": "M", "pid": 1,
-      "args": {"name": "/job:worker/replica:0/task:0/device:CPU:0 Compute"}}]})"),
-                       "neither tensor nor bytes nor peer"));
-  EXPECT_TRUE(contains(error_of(R"({"schema": "1.0.3-chakra.0.0.4", "nodes": [{"id": 2, "name":
-      "[pytorch|profiler|execution_trace|thread]", "ctrl_deps": 1}]})"),
-                       "what was called, not how long it took"));
-  EXPECT_TRUE(contains(error_of(std::string("\x18\0\0\0\0\0\0\0....", 12) + "\x1a\x0d"
-                                                                            "brain.Event:2"),
-                       "is a log"));
-}
-
 }  // namespace
 }  // namespace stretto::io

@@ -247,8 +247,11 @@ TEST(Repair, OnlyWhatIsCertain) {
   EXPECT_EQ(repaired("[NaN, -inf, Infinity, nano]"), "[null, null, null, nano]");
   EXPECT_EQ(repaired("[{\"a\": 1},\n"), "[{\"a\": 1}\n]");
   EXPECT_EQ(repaired("[{\"a\": 1}"), "[{\"a\": 1}]");
-  // A cut inside an element, and an object that is not closed, stay as they are.
-  for (const char* cut : {"[{\"a\": 1", "[{\"a\": \"x", "{\"a\": [1, 2]", "[1", "["}) EXPECT_EQ(repaired(cut), cut);
+  EXPECT_EQ(repaired("{\"a\": [1, 2]\n"), "{\"a\": [1, 2]\n}");
+  EXPECT_EQ(repaired("{\"a\": [{\"b\": 1},\n"), "{\"a\": [{\"b\": 1}\n]}");
+  // A cut inside an element stays as it is.
+  for (const char* cut : {"[{\"a\": 1", "[{\"a\": \"x", "{\"a\": [1, 2", "{\"a\": [{\"b\": {}", "[1", "[", "{"})
+    EXPECT_EQ(repaired(cut), cut);
   EXPECT_EQ(repair("[NaN, \"a\tb\"]").notes().size(), 2U);
 }
 

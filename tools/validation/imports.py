@@ -4,7 +4,8 @@
 
 usage: tools/validation/imports.py [--stretto PROGRAM] FOLDER [-o TABLE.md]
 
-Texts (.txt) are no traces and are passed over. A RunMetadata beside a graph.pbtxt is imported with it.
+Texts (.txt) are no traces and are passed over. A RunMetadata beside a graph.pbtxt is imported with it, a timeline.json
+beside a graph.tfevents too.
 """
 import argparse
 import pathlib
@@ -17,8 +18,8 @@ NOTE = 'Made by `tools/validation/imports.py FOLDER -o results/validation/import
 
 def row(path, root, program):
     words = [str(program), 'import', str(path), '--summary']
-    graph = path.parent / 'graph.pbtxt'
-    if path.name == 'run_meta.pb' and graph.exists():
+    graph = {'run_meta.pb': path.parent / 'graph.pbtxt', 'timeline.json': path.parent / 'graph.tfevents'}.get(path.name)
+    if graph and graph.exists():
         words += ['--graph', str(graph)]
     done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
     lines = done.stdout.splitlines()
