@@ -145,7 +145,8 @@ bool all_alike(const Setup& setup, const plan::Order& order) {
 
 bounds::Facts step_facts(const Setup& setup, const plan::Order& order) {
   bounds::Facts facts = step_facts(setup);
-  facts.one_order = pulls_in_one_order(order);
+  // A NIC whose rate changes gets its pulls at other times than the others.
+  facts.one_order = pulls_in_one_order(order) && setup.variation.nics.empty();
   facts.alike = all_alike(setup, order);
   return facts;
 }

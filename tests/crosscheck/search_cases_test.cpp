@@ -278,6 +278,26 @@ TEST(SearchCases, GradientsAndDecayKeepTheirTimes) {
   EXPECT_GT(open, 100U);
 }
 
+TEST(SearchCases, PullsComeTogetherOnlyWhereNothingIsDrawnOrChanges) {
+  const graph::Graph g = test::random_graph({test::Shape::Chain, 3, 3, true, 6, 4000}, 1);
+  auto setup = one_to_one(g, {training::Mode::Training, false, {}});
+  setup.cluster.workers.push_back(setup.cluster.workers.front());
+  plan::Order order;
+  EXPECT_TRUE(experiment::step_facts(setup, order).one_order);
+  EXPECT_TRUE(experiment::step_facts(setup, order).alike);
+  order.start_offsets = {Duration(), units(1)};
+  EXPECT_TRUE(experiment::step_facts(setup, order).one_order);
+  EXPECT_FALSE(experiment::step_facts(setup, order).alike);
+  for (const auto drawn : {plan::Discipline::Unordered, plan::Discipline::Window}) {
+    order.pull.discipline = drawn;
+    EXPECT_FALSE(experiment::step_facts(setup, order).one_order);
+  }
+  order = {};
+  setup.variation.nics.push_back({});
+  EXPECT_FALSE(experiment::step_facts(setup, order).one_order);
+  EXPECT_FALSE(experiment::step_facts(setup, order).alike);
+}
+
 // Workers that differ in nothing, pulls in one order: no order is faster than the bound that takes it into account.
 TEST(SearchCases, NoOrderOfEqualWorkersBeatsTheBoundOfPullsTogether) {
   experiment::EvaluatorOptions options;
