@@ -245,7 +245,7 @@ int init_command(const InitOptions& options) {
     print_error(import_notes(result));
     if (cores == 0 && result.device == "cpu") cores = 1;
     const bool all_reduced = (result.format == "kineto" || result.format == "chakra" || result.format == "horovod" ||
-                              result.format == "astra-sim" || result.format == "pytorch-et") &&
+                              result.format == "astra-sim") &&
                              !result.graph.parameters.empty();
     const std::string leaf = file_part(result.graph.name).substr(0, kLongestFileName) + ".workload.json";
     files.insert(files.begin(), (directory / leaf).string());
