@@ -9,7 +9,9 @@
 #include "app/numbers.hpp"
 #include "app/output.hpp"
 #include "app/shipped.hpp"
+#include "experiment/sweep_costs.hpp"
 #include "experiment/sweep_points.hpp"
+#include "io/json/writer.hpp"
 #include "report/table.hpp"
 #include "sim/base/diagnostic.hpp"
 #include "sim/base/parallel.hpp"
@@ -22,6 +24,7 @@ namespace {
 
 constexpr std::uint64_t kMaxThreads = 1024;
 constexpr std::uint64_t kMaxShards = 100'000;
+constexpr std::size_t kWidth = 100;
 
 // A whole number from 1 to kMaxShards, or 0.
 std::uint64_t count_of(std::string_view text) {
@@ -75,9 +78,43 @@ void warn_of_others(study::Store& store, const study::SweepInfo& mine) {
   }
 }
 
+// What each of `shards` shards would do, for people or as JSON.
+std::string divided(const experiment::SweepPoints& points, const study::SweepInfo& sweep, std::uint64_t shards,
+                    std::size_t threads, bool as_json) {
+  const std::vector<study::ShardLoad> loads = study::shard_loads(experiment::sweep_costs(points, threads), shards);
+  if (!as_json) {
+    report::Table table{{{"shard"}, {"points"}, {"predicted cost"}}, {}};
+    for (std::size_t s = 0; s < loads.size(); ++s)
+      table.rows.push_back({{fmt::format("{}/{}", s + 1, loads.size()), ""},
+                            {std::to_string(loads[s].points), ""},
+                            {fmt::format("{:.2f} %", 100 * loads[s].share), ""}});
+    return report::wrap(escape_control(fmt::format("Sweep '{}': {} points", sweep.name, points.size())), kWidth, 2) +
+           report::render(table, kWidth);
+  }
+  json::Writer w;
+  w.begin_object();
+  w.member("format", "stretto-shards").member("version", 1).member("name", sweep.name).member("sweep", sweep.hash);
+  w.member("points", points.size()).member("configs", shipped_configs());
+  w.key("files").begin_array();
+  for (const auto* files : {&points.files(), &points.inputs()})
+    for (const std::string& file : *files) w.value(file);
+  w.end_array();
+  w.key("shards").begin_array();
+  for (const study::ShardLoad& load : loads)
+    w.begin_object(json::Writer::Style::Inline).member("points", load.points).member("share", load.share).end_object();
+  w.end_array().end_object();
+  return w.finish();
+}
+
 }  // namespace
 
 int sweep_command(const SweepOptions& options) {
+  if (options.format != "text" && options.format != "json")
+    throw UserError(fmt::format("--format: unknown format '{}'", options.format), "valid: text, json");
+  if (options.divide.empty() && options.format != "text")
+    throw UserError("--format json is for --divide", "`stretto results export csv` writes the results");
+  if (!options.divide.empty() && !(options.shard.empty() && options.store.empty()))
+    throw UserError("--divide runs nothing, so that there is no --shard and no --store");
   study::SweepOptions run_options;
   run_options.shard = shard_of(options.shard);
   run_options.threads = available_threads();
@@ -88,6 +125,11 @@ int sweep_command(const SweepOptions& options) {
   print_error(render(points.warnings()));
   study::SweepInfo sweep =
       study::describe(points, study::version_text({std::string(version()), std::string(commit())}));
+  if (!options.divide.empty()) {
+    print(divided(points, sweep, whole_number("--divide", options.divide, 1, kMaxShards), run_options.threads,
+                  options.format == "json"));
+    return 0;
+  }
   const std::string path =
       options.store.empty() ? std::filesystem::path(options.file).stem().string() + ".results.sqlite" : options.store;
   study::Store store(path, study::Store::Access::Create);
@@ -120,7 +162,7 @@ int sweep_command(const SweepOptions& options) {
   const std::int64_t bad = counts.failed + counts.deadlock;
   if (bad > 0) text += fmt::format(" The store has {} failed, {} of them in a deadlock.", bad, counts.deadlock);
   text += fmt::format(" See `stretto results show {}`.", path);
-  print(report::wrap(escape_control(text), 100, 2));
+  print(report::wrap(escape_control(text), kWidth, 2));
   return bad > 0 ? 1 : 0;
 }
 

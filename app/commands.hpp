@@ -153,7 +153,9 @@ struct SweepOptions {
   std::vector<std::string> set;
   std::string store;    // empty: named after the file, in the current directory
   std::string shard;    // "i/n"; empty: all
+  std::string divide;   // number of shards to describe in place of running; empty: none
   std::string threads;  // empty: all cores
+  std::string format = "text";
   bool quiet = false;
 };
 

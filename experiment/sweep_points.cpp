@@ -64,6 +64,13 @@ std::vector<std::string> SweepPoints::paths() const {
   return paths;
 }
 
+bool SweepPoints::is_constrained(const std::string& path) const {
+  return std::any_of(constraints_.begin(), constraints_.end(), [&](const Constraint& c) {
+    return config::path_holds(path, c.left) || config::path_holds(path, c.right) || config::path_holds(c.left, path) ||
+           config::path_holds(c.right, path);
+  });
+}
+
 std::vector<config::Override> SweepPoints::overrides(std::size_t i) const {
   std::vector<config::Override> all;
   std::vector<std::size_t> at(axes_.size());

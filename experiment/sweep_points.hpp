@@ -38,6 +38,10 @@ class SweepPoints {
   const std::string& configuration() const { return configuration_; }
   // Workload and other files that points read, sorted. Each value of each axis was looked at.
   const std::vector<std::string>& inputs() const { return inputs_; }
+  // The YAML files that were read, in that order.
+  const std::vector<std::string>& files() const { return loader_.files(); }
+  // True if a constraint compares the field at `path` or something at or below it.
+  bool is_constrained(const std::string& path) const;
   const std::vector<Diagnostic>& warnings() const { return warnings_; }
 
  private:

@@ -7,13 +7,18 @@
 #include <chrono>
 #include <condition_variable>
 #include <exception>
+#include <functional>
+#include <limits>
 #include <mutex>
 #include <new>
+#include <numeric>
 #include <optional>
+#include <queue>
 #include <thread>
 #include <utility>
 
 #include "experiment/runner.hpp"
+#include "experiment/sweep_costs.hpp"
 #include "io/file/sha256.hpp"
 #include "sim/base/assert.hpp"
 #include "sim/base/diagnostic.hpp"
@@ -29,13 +34,14 @@ constexpr auto kTick = std::chrono::milliseconds(100);
 // Points out to threads, results back. Threads wait while kWaiting results have not been taken.
 class Exchange {
  public:
-  Exchange(const std::vector<bool>& stored, const Shard& shard) : stored_(stored), shard_(shard) {}
+  // `todo`: the points to run.
+  explicit Exchange(const std::vector<bool>& todo) : todo_(todo) {}
 
   std::optional<std::size_t> next() {
     const std::scoped_lock lock(mutex_);
-    while (!stopped_ && at_ < stored_.size()) {
+    while (!stopped_ && at_ < todo_.size()) {
       const std::size_t i = at_++;
-      if (!stored_[i] && in_shard(shard_, i)) return i;
+      if (todo_[i]) return i;
     }
     return std::nullopt;
   }
@@ -79,8 +85,7 @@ class Exchange {
   }
 
  private:
-  const std::vector<bool>& stored_;
-  const Shard shard_;
+  const std::vector<bool>& todo_;
   std::mutex mutex_;
   std::condition_variable room_;
   std::condition_variable full_;
@@ -147,12 +152,39 @@ std::optional<StoredPoint> run_point(experiment::SweepPoints& points, std::size_
 
 }  // namespace
 
-bool in_shard(const Shard& shard, std::uint64_t point) {
-  if (shard.count <= 1) return true;
-  // The place of the point in its block is shifted by a draw per block.
-  const std::uint64_t block = point / shard.count;
-  return (point % shard.count + hash_draw(stream_key(0, "shards"), block) % shard.count) % shard.count ==
-         shard.index - 1;
+std::vector<std::uint32_t> divide(const std::vector<std::uint64_t>& costs, std::uint64_t shards) {
+  STRETTO_ASSERT(shards > 0 && costs.size() <= std::numeric_limits<std::uint32_t>::max(), "{} shards", shards);
+  std::vector<std::uint32_t> order(costs.size());
+  std::iota(order.begin(), order.end(), 0);
+  const std::uint64_t stream = stream_key(0, "shards");
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    if (costs[a] != costs[b]) return costs[a] > costs[b];
+    const std::uint64_t drawn_a = hash_draw(stream, a);
+    const std::uint64_t drawn_b = hash_draw(stream, b);
+    return drawn_a != drawn_b ? drawn_a < drawn_b : a < b;
+  });
+  using Load = std::pair<std::uint64_t, std::uint32_t>;  // cost so far, shard
+  std::priority_queue<Load, std::vector<Load>, std::greater<>> loads;
+  for (std::uint64_t s = 1; s <= shards; ++s) loads.emplace(0, static_cast<std::uint32_t>(s));
+  std::vector<std::uint32_t> shard(costs.size());
+  for (const std::uint32_t i : order) {
+    const auto [load, least] = loads.top();
+    loads.pop();
+    shard[i] = least;
+    loads.emplace(load + costs[i], least);
+  }
+  return shard;
+}
+
+std::vector<ShardLoad> shard_loads(const std::vector<std::uint64_t>& costs, std::uint64_t shards) {
+  std::vector<ShardLoad> loads(shards);
+  const std::vector<std::uint32_t> shard = divide(costs, shards);
+  const auto all = static_cast<double>(std::accumulate(costs.begin(), costs.end(), std::uint64_t{0}));
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    ++loads[shard[i] - 1].points;
+    loads[shard[i] - 1].share += static_cast<double>(costs[i]) / all;
+  }
+  return loads;
 }
 
 std::string version_text(const Program& program) { return fmt::format("{} ({})", program.version, program.commit); }
@@ -193,13 +225,18 @@ SweepRun run_sweep(const experiment::SweepPoints& points, const SweepInfo& sweep
                    const SweepOptions& options) {
   STRETTO_ASSERT(options.threads > 0 && options.clock, "{} threads", options.threads);
   const std::vector<bool> stored = store.stored(sweep);
+  const std::vector<std::uint32_t> shard =
+      options.shard.count > 1 ? divide(experiment::sweep_costs(points, options.threads), options.shard.count)
+                              : std::vector<std::uint32_t>(stored.size(), 1);
+  std::vector<bool> todo(stored.size());
   SweepRun run;
   for (std::size_t i = 0; i < stored.size(); ++i) {
-    if (!in_shard(options.shard, i)) continue;
+    if (shard[i] != options.shard.index) continue;
     ++run.total;
     if (stored[i]) ++run.before;
+    todo[i] = !stored[i];
   }
-  Exchange exchange(stored, options.shard);
+  Exchange exchange(todo);
   const auto work = [&] {
     experiment::SweepPoints mine = points;
     experiment::Workloads workloads;

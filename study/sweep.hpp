@@ -3,10 +3,12 @@
 // stored when it is done. What is stored is not run again, so that a sweep that was ended in any way goes on where it
 // stopped. A point that cannot be run is stored with its error; the others go on.
 //
-// Shard i of n: of each n points that follow each other every shard has one, which one is drawn from a fixed seed; so
-// shards have equal numbers of points, differ from each other in no field's values by more than chance, need no word
-// between each other, and together are the whole sweep.
-// Memory: one spec and one simulation per thread, a bit per point, and at most kWaiting results that wait for the disk.
+// Shards have equal parts of what all points are predicted to cost (experiment/sweep_costs.hpp): the costliest point
+// goes first, each to the shard that has least so far; equal ones in an order drawn from a fixed seed, so that no
+// field's values gather in one shard. Every shard finds the same division by itself, and together they are the whole
+// sweep.
+// Memory: one spec and one simulation per thread, a bit per point (with shards some 100 bytes while they are divided),
+// and at most kWaiting results that wait for the disk.
 // The wall clock and progress come from the caller. Tested in tests/unit/study_test.cpp and tests/cli/sweep_test.py.
 #pragma once
 
@@ -30,7 +32,16 @@ struct Shard {
   std::uint64_t count = 1;
 };
 
-bool in_shard(const Shard& shard, std::uint64_t point);
+// The shard of each point, from 1, by the costs of all. Adds at most the cost of one point to the mean of a shard.
+// Cost: O(points log points), 12 bytes per point.
+std::vector<std::uint32_t> divide(const std::vector<std::uint64_t>& costs, std::uint64_t shards);
+
+// What a shard has to do.
+struct ShardLoad {
+  std::size_t points = 0;
+  double share = 0;  // of the predicted cost of the whole sweep
+};
+std::vector<ShardLoad> shard_loads(const std::vector<std::uint64_t>& costs, std::uint64_t shards);
 
 struct SweepProgress {
   std::size_t done = 0;      // looked at, of those of the shard; also what was stored before
