@@ -6,6 +6,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include "sim/base/diagnostic.hpp"
 
@@ -67,37 +69,79 @@ void Statement::run() {
   sqlite3_clear_bindings(statement_.get());
 }
 
+void Statement::wrong(int column, const char* wanted) const {
+  database_->damaged(fmt::format("'{}' is no {}", sqlite3_column_name(statement_.get(), column), wanted));
+}
+
 std::string Statement::text(int column) const {
+  if (sqlite3_column_type(statement_.get(), column) != SQLITE_TEXT) wrong(column, "text");
   const auto* text = sqlite3_column_text(statement_.get(), column);
   const auto bytes = static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column));
   return text == nullptr ? std::string() : std::string(reinterpret_cast<const char*>(text), bytes);
 }
 
-std::int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_.get(), column); }
-
-bool Statement::is_null(int column) const { return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL; }
+std::int64_t Statement::integer(int column) const {
+  if (sqlite3_column_type(statement_.get(), column) != SQLITE_INTEGER) wrong(column, "whole number");
+  return sqlite3_column_int64(statement_.get(), column);
+}
 
 std::optional<double> Statement::number(int column) const {
-  if (is_null(column)) return std::nullopt;
-  return sqlite3_column_double(statement_.get(), column);
+  switch (sqlite3_column_type(statement_.get(), column)) {
+    case SQLITE_NULL:
+      return std::nullopt;
+    case SQLITE_FLOAT:
+    case SQLITE_INTEGER:
+      return sqlite3_column_double(statement_.get(), column);
+    default:
+      wrong(column, "number");
+  }
 }
 
 Database::Database(const std::string& path, Access access) : path_(path) {
-  int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
   // A reader that may not write leaves the log's files behind, so all may; SQLite falls back where the file refuses.
-  flags |= SQLITE_OPEN_READWRITE;
-  if (access == Access::Create) flags |= SQLITE_OPEN_CREATE;
+  open(path, SQLITE_OPEN_READWRITE | (access == Access::Create ? SQLITE_OPEN_CREATE : 0));
+  if (access != Access::Read) return;
+  execute("PRAGMA query_only = ON");
+  const int code = sqlite3_exec(handle_.get(), "SELECT count(*) FROM sqlite_master", nullptr, nullptr, nullptr);
+  if ((code & 0xff) == SQLITE_CANTOPEN || (code & 0xff) == SQLITE_READONLY) open_read_only_medium();
+}
+
+void Database::open(const std::string& name, int flags) {
   sqlite3* handle = nullptr;
-  const int code = sqlite3_open_v2(path.c_str(), &handle, flags, nullptr);
+  const int code = sqlite3_open_v2(name.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
   handle_.reset(handle);
   if (code != SQLITE_OK) fail(code);
   sqlite3_busy_timeout(handle, kBusySeconds * 1000);
-  if (access == Access::Read) execute("PRAGMA query_only = ON");
+  // Nothing that a foreign file brings along may do more than be read.
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  execute("PRAGMA cell_size_check = ON");
+}
+
+// A write-ahead log needs files beside the store, which cannot be made here. Without a log the store is complete, and
+// nobody changes it.
+void Database::open_read_only_medium() {
+  std::error_code error;
+  const auto log = std::filesystem::file_size(path_ + "-wal", error);
+  if (!error && log > 0)
+    throw UserError(
+        fmt::format("results store '{}': its folder cannot be written, and there is a log to be read", path_),
+        fmt::format("copy '{0}' and '{0}-wal' to another folder and read them there", path_));
+  std::string name = "file:";
+  for (const char c : path_)
+    name +=
+        c == '%' || c == '?' || c == '#' ? fmt::format("%{:02X}", static_cast<unsigned char>(c)) : std::string(1, c);
+  open(name + "?immutable=1", SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
 }
 
 void Database::execute(const std::string& sql) {
   const int code = sqlite3_exec(handle_.get(), sql.c_str(), nullptr, nullptr, nullptr);
   if (code != SQLITE_OK) fail(code);
+}
+
+void Database::damaged(const std::string& what) const {
+  throw UserError(fmt::format("results store '{}' is damaged: {}", path_, escape_control(what)),
+                  fmt::format("keep a copy; `sqlite3 '{}' .recover` may save what is readable", path_));
 }
 
 std::int64_t Database::integer(const std::string& sql) {
@@ -129,8 +173,7 @@ void Database::fail(int code) const {
       throw UserError(fmt::format("'{}' is no results store: {}", path_, message),
                       "name another file; this one was left as it is");
     case SQLITE_CORRUPT:
-      throw UserError(fmt::format("results store '{}' is damaged: {}", path_, message),
-                      fmt::format("keep a copy; `sqlite3 '{}' .recover` may save what is readable", path_));
+      damaged(message);
     case SQLITE_CANTOPEN:
       throw UserError(fmt::format("cannot open the results store '{}'{}", path_,
                                   reason != 0 ? fmt::format(": {}", std::strerror(reason)) : ""));

@@ -32,21 +32,25 @@ class Statement {
   bool step();
   // Runs to the end and is ready to be bound again.
   void run();
+  // Of the row: UserError where the column holds something else (SQLite takes any value into any column). number: none
+  // for NULL.
   std::string text(int column) const;
   std::int64_t integer(int column) const;
   std::optional<double> number(int column) const;
-  bool is_null(int column) const;
 
  private:
   struct Finalize {
     void operator()(sqlite3_stmt* statement) const;
   };
+  [[noreturn]] void wrong(int column, const char* wanted) const;
   Database* database_;
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
 };
 
 class Database {
  public:
+  // Read also opens what lies where nothing can be written; a log that was left beside it is then told, as what stands
+  // in it cannot be read.
   enum class Access : std::uint8_t { Read, Write, Create };
   Database(const std::string& path, Access access);
   const std::string& path() const { return path_; }
@@ -58,12 +62,16 @@ class Database {
   std::int64_t changes() const;
   // Throws the UserError for a result code of SQLite.
   [[noreturn]] void fail(int code) const;
+  // Throws the UserError for content that is not what was written.
+  [[noreturn]] void damaged(const std::string& what) const;
 
  private:
   friend class Statement;
   struct Close {
     void operator()(sqlite3* handle) const;
   };
+  void open(const std::string& name, int flags);
+  void open_read_only_medium();
   std::string path_;
   std::unique_ptr<sqlite3, Close> handle_;
 };

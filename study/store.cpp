@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cmath>
 #include <limits>
 #include <thread>
 
+#include "experiment/sweep_points.hpp"
 #include "io/file/sha256.hpp"
 #include "io/json/reader.hpp"
 #include "io/json/writer.hpp"
@@ -26,11 +28,16 @@ std::string pack(const std::vector<std::string>& texts) {
 
 std::vector<std::string> unpack(const std::string& packed, const std::string& path) {
   std::vector<std::string> texts;
-  json::Document(packed, path).read([&](const json::Value& root) {
-    root.elements([&](const json::Value& item) {
-      if (auto text = item.string()) texts.push_back(std::move(*text));
+  try {
+    json::Document(packed, path).read([&](const json::Value& root) {
+      root.elements([&](const json::Value& item) {
+        if (auto text = item.string()) texts.push_back(std::move(*text));
+      });
     });
-  });
+  } catch (const UserError& e) {
+    throw UserError(fmt::format("results store '{}' is damaged: a list of texts is none: {}", path,
+                                e.diagnostics().front().message));
+  }
   return texts;
 }
 
@@ -41,7 +48,8 @@ std::string schema() {
          "version TEXT NOT NULL, configuration TEXT NOT NULL, inputs TEXT NOT NULL, paths TEXT NOT NULL, "
          "size INTEGER NOT NULL);"
          "CREATE TABLE points(sweep INTEGER NOT NULL, point INTEGER NOT NULL, key TEXT NOT NULL, vals TEXT NOT NULL, "
-         "status TEXT NOT NULL, error TEXT NOT NULL, seconds REAL NOT NULL, PRIMARY KEY(sweep, point)) WITHOUT ROWID;"
+         "status TEXT NOT NULL, error TEXT NOT NULL, seconds REAL NOT NULL, sum TEXT NOT NULL DEFAULT '', "
+         "PRIMARY KEY(sweep, point)) WITHOUT ROWID;"
          "CREATE TABLE results(sweep INTEGER NOT NULL, point INTEGER NOT NULL, place INTEGER NOT NULL, "
          "policy TEXT NOT NULL, bound TEXT NOT NULL, busiest TEXT NOT NULL, deadlock TEXT NOT NULL" +
          figures +
@@ -83,6 +91,20 @@ Database::Access raw(Store::Access access) {
       break;
   }
   return Database::Access::Create;
+}
+
+// What a point and its results are known again by. Doubles as they come back: -0 is 0 to SQLite, nan is NULL.
+std::string sum_of(std::int64_t sweep, const StoredPoint& p) {
+  const auto figure = [](const std::optional<double>& v) {
+    return v && !std::isnan(*v) ? fmt::format("{}", *v + 0.0) : std::string("-");
+  };
+  std::string all = pack({std::to_string(sweep), std::to_string(p.index), p.key, pack(p.values),
+                          std::string(status_text(p.status)), p.error, figure(p.seconds)});
+  for (const StoredResult& r : p.results) {
+    all += pack({r.policy, r.bound, r.busiest, r.deadlock});
+    for (const auto& v : r.figures) all += ' ' + figure(v);
+  }
+  return file::sha256_hex(all).substr(0, 16);
 }
 
 bool same(const StoredPoint& a, const StoredPoint& b) {
@@ -130,6 +152,11 @@ void Store::prepare(Access access) {
   if (version > kStoreVersion)
     throw UserError(fmt::format("results store '{}' has version {} and is newer than this program", path(), version),
                     fmt::format("this program reads version {}", kStoreVersion));
+  // Whatever else is in the file, these are what is read and written.
+  if (version == kStoreVersion &&
+      database_.integer("SELECT count(*) FROM sqlite_master WHERE name IN ('sweeps', 'points', 'results') AND "
+                        "type = 'table' AND rootpage > 0") != 3)
+    database_.damaged("a table is missing");
   if (access == Access::Read && version == kStoreVersion) return;
   if (access == Access::Read)
     throw UserError(fmt::format("results store '{}' has the old version {}", path(), version),
@@ -152,16 +179,23 @@ void Store::prepare(Access access) {
     transaction.commit();
   }
   const std::string check = database_.text("PRAGMA quick_check(1)");
-  if (check != "ok")
-    throw UserError(fmt::format("results store '{}' is damaged: {}", path(), check),
-                    fmt::format("keep a copy; `sqlite3 '{}' .recover` may save what is readable", path()));
+  if (check != "ok") database_.damaged(check);
 }
 
-// Each step brings the tables from one version to the next; a new file is version 0.
+// A new file has version 0, and all tables at once. Version 1 had no sums.
 void Store::migrate(std::int64_t version) {
-  STRETTO_ASSERT(version == 0, "no step from version {}", version);
-  database_.execute(schema());
-  database_.execute(fmt::format("PRAGMA application_id = {}", kApplicationId));
+  if (version == 0) {
+    database_.execute(schema());
+    database_.execute(fmt::format("PRAGMA application_id = {}", kApplicationId));
+  } else {
+    database_.execute("ALTER TABLE points ADD COLUMN sum TEXT NOT NULL DEFAULT ''");
+    Statement update(database_, "UPDATE points SET sum = ? WHERE sweep = ? AND point = ?");
+    for (const SweepInfo& sweep : sweeps())
+      read_points(sweep.id, 0, std::numeric_limits<std::int64_t>::max(), [&](const StoredPoint& p, const std::string&) {
+        update.bind(1, sum_of(sweep.id, p)).bind(2, sweep.id).bind(3, p.index);
+        update.run();
+      });
+  }
   database_.execute(fmt::format("PRAGMA user_version = {}", kStoreVersion));
 }
 
@@ -169,9 +203,13 @@ std::vector<SweepInfo> Store::sweeps() {
   Statement select(database_,
                    "SELECT id, hash, name, version, configuration, inputs, paths, size FROM sweeps ORDER BY id");
   std::vector<SweepInfo> all;
-  while (select.step())
+  while (select.step()) {
     all.push_back({select.integer(0), select.text(1), select.text(2), select.text(3), select.text(4), select.text(5),
                    unpack(select.text(6), path()), select.integer(7)});
+    const SweepInfo& s = all.back();
+    if (s.hash != sweep_hash(s) || s.size < 0 || s.size > static_cast<std::int64_t>(experiment::kMaxSweepPoints))
+      database_.damaged(fmt::format("sweep '{}' is not what its hash says", s.name));
+  }
   return all;
 }
 
@@ -216,13 +254,14 @@ Store::Counts Store::counts(std::int64_t sweep) {
 
 void Store::add(std::int64_t sweep, std::span<const StoredPoint> points) {
   Transaction transaction(database_);
-  Statement point(database_,
-                  "INSERT INTO points(sweep, point, key, vals, status, error, seconds) VALUES(?, ?, ?, ?, ?, ?, ?) "
-                  "ON CONFLICT(sweep, point) DO NOTHING");
+  Statement point(
+      database_,
+      "INSERT INTO points(sweep, point, key, vals, status, error, seconds, sum) VALUES(?, ?, ?, ?, ?, ?, ?, ?) "
+      "ON CONFLICT(sweep, point) DO NOTHING");
   Statement result(database_, insert_result_sql());
   for (const StoredPoint& p : points) {
     point.bind(1, sweep).bind(2, p.index).bind(3, p.key).bind(4, pack(p.values)).bind(5, status_text(p.status));
-    point.bind(6, p.error).bind(7, std::optional<double>(p.seconds));
+    point.bind(6, p.error).bind(7, std::optional<double>(p.seconds)).bind(8, sum_of(sweep, p));
     point.run();
     if (database_.changes() == 0) continue;
     for (std::size_t k = 0; k < p.results.size(); ++k) {
@@ -238,6 +277,8 @@ void Store::add(std::int64_t sweep, std::span<const StoredPoint> points) {
 }
 
 void Store::each_point(std::int64_t sweep, const std::function<void(const StoredPoint&)>& visit) {
+  if (database_.integer("SELECT EXISTS(SELECT 1 FROM points WHERE sweep NOT IN (SELECT id FROM sweeps))") != 0)
+    database_.damaged("points of a sweep that is not there");
   each_point(sweep, 0, std::numeric_limits<std::int64_t>::max(), visit);
 }
 
@@ -249,8 +290,16 @@ std::optional<StoredPoint> Store::point(std::int64_t sweep, std::int64_t index) 
 
 void Store::each_point(std::int64_t sweep, std::int64_t first, std::int64_t last,
                        const std::function<void(const StoredPoint&)>& visit) {
+  read_points(sweep, first, last, [&](const StoredPoint& p, const std::string& sum) {
+    if (sum != sum_of(sweep, p)) database_.damaged(fmt::format("point {} is not what was stored", p.index));
+    visit(p);
+  });
+}
+
+void Store::read_points(std::int64_t sweep, std::int64_t first, std::int64_t last,
+                        const std::function<void(const StoredPoint&, const std::string& sum)>& visit) {
   Statement points(database_,
-                   "SELECT point, key, vals, status, error, seconds FROM points "
+                   "SELECT point, key, vals, status, error, seconds, sum FROM points "
                    "WHERE sweep = ? AND point BETWEEN ? AND ? ORDER BY point");
   Statement results(database_, select_results_sql());
   points.bind(1, sweep).bind(2, first).bind(3, last);
@@ -264,15 +313,16 @@ void Store::each_point(std::int64_t sweep, std::int64_t first, std::int64_t last
                   points.text(4),
                   points.number(5).value_or(0),
                   {}};
-    for (; more && results.integer(0) <= p.index; more = results.step()) {
-      if (results.integer(0) < p.index) continue;
+    for (; more && results.integer(0) == p.index; more = results.step()) {
       StoredResult r{results.text(1), results.text(2), results.text(3), results.text(4), {}};
       for (std::size_t f = 0; f < figure_names().size(); ++f)
         r.figures.push_back(results.number(5 + static_cast<int>(f)));
       p.results.push_back(std::move(r));
     }
-    visit(p);
+    if (more && results.integer(0) < p.index) break;
+    visit(p, points.text(6));
   }
+  if (more) database_.damaged(fmt::format("results of point {}, which is not there", results.integer(0)));
 }
 
 void Store::remove(std::int64_t sweep) {
@@ -288,7 +338,7 @@ void Store::remove(std::int64_t sweep) {
 
 void Store::shrink() {
   database_.execute("VACUUM");
-  database_.text("PRAGMA wal_checkpoint(TRUNCATE)");
+  database_.integer("PRAGMA wal_checkpoint(TRUNCATE)");
 }
 
 MergeReport merge(Store& into, Store& from) {
@@ -302,9 +352,6 @@ MergeReport merge(Store& into, Store& from) {
   // First look, then write: stores that contradict each other are left as they are.
   const std::vector<SweepInfo> sweeps = from.sweeps();
   for (const SweepInfo& sweep : sweeps) {
-    if (sweep.hash != sweep_hash(sweep))
-      throw UserError(fmt::format("results store '{}' is damaged: sweep '{}' is not what its hash says", from.path(),
-                                  escape_control(sweep.name)));
     const std::int64_t id = known_id(sweep);
     if (id == 0) continue;
     from.each_point(sweep.id, [&](const StoredPoint& p) {

@@ -4,6 +4,7 @@
 
 STRETTO_SOAK=1 makes 220 kills in place of 20.
 """
+import json
 import os
 import pathlib
 import random
@@ -194,6 +195,53 @@ vary: {cluster.workers.count: [1, 0, 2], runs.warm_up: [1, 5]}
                 self.assertIn(name, self.refused('results', 'export', 'csv', name))
                 self.assertEqual(path.read_bytes(), text)
 
+    def test_stores_where_nothing_can_be_written(self):
+        self.good('sweep', SHIPPED, '--store', 'a.sqlite')
+        whole = self.export('a.sqlite')
+        shown = self.good('results', 'show', 'a.sqlite')
+        folder = self.folder / 'read only #1?%41'
+        folder.mkdir()
+        (self.folder / 'a.sqlite').rename(folder / 'a.sqlite')
+        (folder / 'a.sqlite').chmod(0o444)
+        folder.chmod(0o555)
+        self.folder.chmod(0o755)
+        name = str(folder.relative_to(self.folder) / 'a.sqlite')
+        # Root may write anywhere; another user may not.
+        other = {'user': 65534} if os.geteuid() == 0 else {}
+        try:
+            self.assertIn('sweep_network', self.good('results', 'list', name, **other))
+            self.assertEqual(self.good('results', 'show', name, **other), shown)
+            self.assertEqual(self.good('results', 'export', 'csv', name, **other), whole)
+            self.assertIn('cannot be written', self.refused('results', 'gc', name, **other))
+            self.assertIn('cannot be written', self.refused('sweep', SHIPPED, '--store', name, **other))
+            self.assertEqual([f.name for f in folder.iterdir()], ['a.sqlite'])
+            folder.chmod(0o755)
+            (folder / 'a.sqlite-wal').write_bytes(b'not empty')
+            folder.chmod(0o555)
+            self.assertIn('there is a log to be read', self.refused('results', 'list', name, **other))
+        finally:
+            folder.chmod(0o755)
+
+    def test_divide(self):
+        text = self.good('sweep', SHIPPED, '--divide', '4')
+        self.assertIn("Sweep 'sweep_network': 24 points", text)
+        division = json.loads(self.good('sweep', SHIPPED, '--divide', '4', '--format', 'json'))
+        self.assertEqual((division['format'], division['version'], division['points']), ('stretto-shards', 1, 24))
+        self.assertEqual(sum(s['points'] for s in division['shards']), 24)
+        self.assertAlmostEqual(sum(s['share'] for s in division['shards']), 1)
+        self.assertLess(max(s['share'] for s in division['shards']), 0.3)
+        self.assertEqual(division['files'], [SHIPPED, 'configs/devices/v100.yaml', 'configs/clusters/ethernet_10g.yaml',
+                                             f'{division["configs"]}/workloads/vgg_16.workload.json'])
+        for shard, said in enumerate(division['shards'], 1):
+            self.assertIn(f'{said["points"]} points in shard {shard}/4',
+                          self.good('sweep', SHIPPED, '--shard', f'{shard}/4', '--store', f'{shard}.sqlite'))
+        self.good('results', 'merge', 'all.sqlite', *(f'{shard}.sqlite' for shard in range(1, 5)))
+        self.good('sweep', SHIPPED, '--store', 'single.sqlite')
+        self.assertEqual(self.export('all.sqlite'), self.export('single.sqlite'))
+        connection = sqlite3.connect(self.folder / 'single.sqlite')
+        self.assertEqual(connection.execute('SELECT hash FROM sweeps').fetchall(), [(division['sweep'],)])
+        connection.close()
+
     def test_refusals(self):
         self.good('sweep', SHIPPED, '--store', 'a.sqlite', '--quiet')
         for words, message in (
@@ -201,6 +249,10 @@ vary: {cluster.workers.count: [1, 0, 2], runs.warm_up: [1, 5]}
                 (('sweep', SHIPPED, '--shard', '0/3'), 'is no shard'),
                 (('sweep', SHIPPED, '--shard', '1'), 'is no shard'),
                 (('sweep', SHIPPED, '--threads', '0'), 'is no number'),
+                (('sweep', SHIPPED, '--divide', '0'), 'is no number'),
+                (('sweep', SHIPPED, '--divide', '3', '--shard', '1/3'), 'runs nothing'),
+                (('sweep', SHIPPED, '--divide', '3', '--format', 'xml'), "unknown format 'xml'"),
+                (('sweep', SHIPPED, '--format', 'json'), '--format json is for --divide'),
                 (('sweep', SHIPPED, '--store', 'no/such/a.sqlite'), 'cannot open'),
                 (('sweep', 'no.yaml'), 'no.yaml'),
                 (('sweep', SHIPPED, '--set', 'cluster.workers.cuont=1'), "did you mean 'cluster.workers.count'"),

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -139,7 +140,7 @@ TEST_F(StoreTest, MergeIsTheUnion) {
     store.add_sweep(other);
     const std::int64_t id = store.add_sweep(sweep);
     for (std::int64_t i = 0; i < 40; ++i) {
-      if (!in_shard({part, 3}, static_cast<std::uint64_t>(i))) continue;
+      if (i % 3 + 1 != static_cast<std::int64_t>(part)) continue;
       store.add(id, std::vector<StoredPoint>{point(i)});
       whole.add(sweep.id, std::vector<StoredPoint>{point(i)});
     }
@@ -247,26 +248,132 @@ TEST_F(StoreTest, DamageIsToldAndNeverCrashes) {
   EXPECT_EQ(told, 60U);
 }
 
-TEST(Shards, EachPointIsInOneAndSizesAreEqual) {
+// One flipped bit anywhere is told, or was in a place that says nothing.
+TEST_F(StoreTest, NoFlippedBitChangesWhatIsRead) {
+  SweepInfo sweep = info(40);
+  {
+    Store store(file("good"), Store::Access::Create);
+    sweep.id = store.add_sweep(sweep);
+    store.add_sweep(info(40, "empty"));
+    for (std::int64_t i = 0; i < 40; ++i) store.add(sweep.id, std::vector<StoredPoint>{point(i)});
+  }
+  const std::string good = bytes(file("good"));
+  const auto read = [&](const std::string& text) {
+    std::ofstream(file("bad"), std::ios::binary) << text;
+    std::string out;
+    Store store(file("bad"), Store::Access::Read);
+    for (const SweepInfo& s : store.sweeps()) out += s.name + csv(store, s);
+    return out;
+  };
+  const std::string whole = read(good);
+  std::size_t told = 0;
+  const std::uint64_t trials = std::getenv("STRETTO_SOAK") != nullptr ? 40'000 : 1500;
+  for (std::uint64_t k = 0; k < trials; ++k) {
+    std::string bad = good;
+    const std::uint64_t bit = hash_draw(3, k) % (8 * good.size());
+    bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ (1 << bit % 8));
+    std::string found;
+    const std::string error = refused([&] { found = read(bad); });
+    if (!error.empty())
+      ++told;
+    else
+      ASSERT_TRUE(found == whole) << "bit " << bit;
+    for (const char* more : {"bad-wal", "bad-shm", "bad-journal"}) fs::remove(file(more));
+  }
+  EXPECT_GT(told, trials / 4);
+}
+
+TEST_F(StoreTest, ValuesOfTheWrongKindAreTold) {
+  for (const char* change :
+       {"UPDATE results SET step_time_s = 'fast'", "UPDATE results SET step_time_s = step_time_s * 1.0000001",
+        "UPDATE results SET policy = NULL WHERE 0; UPDATE results SET policy = x'00'", "UPDATE points SET vals = '{'",
+        "UPDATE points SET status = 'done '", "UPDATE points SET seconds = 'x'", "UPDATE points SET sum = ''",
+        "UPDATE points SET point = point + 1", "DELETE FROM results WHERE point = 0",
+        "DELETE FROM points WHERE point = 0", "UPDATE sweeps SET size = 1000000000000", "UPDATE sweeps SET size = -1",
+        "UPDATE sweeps SET name = 'other'", "UPDATE sweeps SET paths = '[1]'",
+        "UPDATE points SET sweep = 7; UPDATE results SET sweep = 7", "DROP TABLE results",
+        "DROP TABLE results; CREATE VIEW results AS SELECT 1"}) {
+    SCOPED_TRACE(change);
+    fs::remove(file("a"));
+    {
+      Store store(file("a"), Store::Access::Create);
+      const std::int64_t id = store.add_sweep(info(5));
+      store.add(id, std::vector<StoredPoint>{point(0), point(3)});
+    }
+    { Database(file("a"), Database::Access::Write).execute(change); }
+    EXPECT_NE(refused([&] {
+                Store store(file("a"), Store::Access::Read);
+                for (const SweepInfo& s : store.sweeps()) csv(store, s);
+              }).find("is damaged"),
+              std::string::npos);
+  }
+}
+
+TEST_F(StoreTest, OldTablesAreBroughtUpToDate) {
+  SweepInfo sweep = info(5);
+  std::string whole;
+  {
+    Store store(file("a"), Store::Access::Create);
+    sweep.id = store.add_sweep(sweep);
+    store.add(sweep.id, std::vector<StoredPoint>{point(0), point(3)});
+    whole = csv(store, sweep);
+  }
+  {
+    Database old(file("a"), Database::Access::Write);
+    old.execute("ALTER TABLE points DROP COLUMN sum");
+    old.execute("PRAGMA user_version = 1");
+  }
+  EXPECT_NE(refused([&] { Store(file("a"), Store::Access::Read); }).find("old version 1"), std::string::npos);
+  { Store(file("a"), Store::Access::Write); }
+  Store store(file("a"), Store::Access::Read);
+  EXPECT_EQ(csv(store, sweep), whole);
+}
+
+TEST(Shards, PointsOfOneCostAreSpreadEvenly) {
   for (const std::uint64_t n : {1, 2, 3, 7, 16}) {
+    const std::vector<std::uint32_t> shard = divide(std::vector<std::uint64_t>(1000 * n, 5), n);
     std::vector<std::uint64_t> sizes(n);
     // How often shard 1 has each value of a field that goes round with n values.
     std::vector<std::uint64_t> values(n);
-    for (std::uint64_t i = 0; i < 1000 * n; ++i) {
-      std::uint64_t in = 0;
-      for (std::uint64_t s = 1; s <= n; ++s)
-        if (in_shard({s, n}, i)) {
-          ++in;
-          ++sizes[s - 1];
-          if (s == 1) ++values[i % n];
-        }
-      ASSERT_EQ(in, 1U);
+    for (std::size_t i = 0; i < shard.size(); ++i) {
+      ASSERT_TRUE(shard[i] >= 1 && shard[i] <= n);
+      ++sizes[shard[i] - 1];
+      if (shard[i] == 1) ++values[i % n];
     }
     for (std::uint64_t s = 0; s < n; ++s) {
       EXPECT_EQ(sizes[s], 1000U);
       EXPECT_NEAR(static_cast<double>(values[s]), 1000.0 / static_cast<double>(n),
                   5 * std::sqrt(1000.0 / static_cast<double>(n)));
     }
+  }
+}
+
+TEST(Shards, CostsAreBalancedToWithinOnePoint) {
+  RandomStream random(1, "shards");
+  for (int round = 0; round < 200; ++round) {
+    const std::uint64_t n = 1 + random.below(20);
+    std::vector<std::uint64_t> costs(1 + random.below(400));
+    for (std::uint64_t& c : costs) c = 1 + (random.below(4) == 0 ? random.below(100'000) : random.below(100));
+    const std::vector<std::uint32_t> shard = divide(costs, n);
+    EXPECT_EQ(divide(costs, n), shard);
+    std::vector<std::uint64_t> load(n);
+    std::uint64_t all = 0;
+    for (std::size_t i = 0; i < costs.size(); ++i) {
+      load[shard[i] - 1] += costs[i];
+      all += costs[i];
+    }
+    const std::uint64_t most = *std::max_element(load.begin(), load.end());
+    EXPECT_LE(most, all / n + *std::max_element(costs.begin(), costs.end()));
+    double share = 0;
+    std::size_t points = 0;
+    const std::vector<ShardLoad> loads = shard_loads(costs, n);
+    for (std::uint64_t s = 0; s < n; ++s) {
+      EXPECT_NEAR(loads[s].share, static_cast<double>(load[s]) / static_cast<double>(all), 1e-9);
+      share += loads[s].share;
+      points += loads[s].points;
+    }
+    EXPECT_NEAR(share, 1, 1e-9);
+    EXPECT_EQ(points, costs.size());
   }
 }
 
