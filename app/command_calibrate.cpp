@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "app/commands.hpp"
 #include "app/numbers.hpp"
@@ -43,6 +44,11 @@ std::vector<std::string> cost_names(const std::string& text) {
 
 // The spec whose cluster has the costs to begin with.
 experiment::Spec base_spec(const std::string& cluster, const experiment::Options& options) {
+  std::error_code error;
+  if (!std::filesystem::exists(cluster, error))
+    throw UserError(
+        fmt::format("--cluster: '{}': no such file", cluster),
+        fmt::format("a cluster as experiments include it; shipped ones lie in '{}/clusters'", options.shipped));
   std::string quoted = "\"";
   for (const char c : cluster) quoted += c == '"' || c == '\\' ? fmt::format("\\{}", c) : std::string(1, c);
   const experiment::Experiment base =

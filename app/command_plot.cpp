@@ -19,6 +19,9 @@ int plot_command(const PlotOptions& options) {
   std::error_code error;
   fs::path path = options.input;
   if (fs::is_directory(path, error)) path /= "result.json";
+  if (!fs::exists(path, error))
+    throw UserError(fmt::format("'{}': no such file", path.string()),
+                    "`stretto run FILE.yaml --out DIR` writes DIR/result.json, of which `stretto plot DIR` draws");
   check_target("--out", options.out, {path.string()});
   const std::string svg = report::gains_svg(report::read_result(file::read(path.string()), path.string()));
   file::write_atomic(options.out, svg);

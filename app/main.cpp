@@ -14,8 +14,11 @@
 
 #include "app/command_report.hpp"
 #include "app/commands.hpp"
+#include "app/help_text.hpp"
 #include "app/join.hpp"
+#include "app/manual.hpp"
 #include "app/output.hpp"
+#include "io/export/exporters.hpp"
 #include "sim/base/assert.hpp"
 #include "sim/base/diagnostic.hpp"
 #include "sim/base/version.hpp"
@@ -37,6 +40,8 @@ struct Command {
   std::function<int()> run;
 };
 
+std::string version_line() { return fmt::format("stretto {} (commit {})", version(), commit()); }
+
 struct Settings {
   RunOptions run;
   ImportOptions import;
@@ -57,139 +62,54 @@ struct Settings {
   ReproduceOptions reproduce;
   ValidateOptions validate;
   CalibrateOptions calibrate;
+  std::string completion;  // shell
 };
 
-constexpr const char* kFooter = R"(Examples:
-  stretto run configs/experiments/quickstart.yaml
-  stretto run my.yaml --set cluster.workers.nic="25 Gbit/s" --format json
-  stretto show vgg_16
-`stretto COMMAND --help` says more about a command.
-Exit codes: 0 done, 1 the simulation or a check says no, 2 bad usage or input, 3 a bug in stretto.)";
+// Values that an option or, with the name of its argument, a command takes, where they can be counted.
+std::vector<std::string> choices_of(const std::string& command, const std::string& name) {
+  if (name == "--format" && command != "import") return {"text", "json"};
+  if (name == "--network") return {"auto", "namespaces", "loopback"};
+  if (command == "list") return list_subjects();
+  if (command == "results" && name == "ACTION") return {"list", "show", "compare", "export", "merge", "gc"};
+  if (command == "completion") return {"bash", "zsh"};
+  std::vector<std::string> names;
+  if (name == "--to")
+    for (const io::Exporter& e : io::exporters()) names.emplace_back(e.name);
+  return names;
+}
 
-constexpr const char* kRunFooter = R"(Examples:
-  stretto run what_if.yaml
-  stretto run what_if.yaml --set cluster.workers.count=16 --set runs.seed=7
-  stretto run what_if.yaml --format json > result.json
-  stretto run what_if.yaml --out results/what_if
---out writes result.json, manifest.json (for `stretto reproduce`), steps.csv and per policy its schedule, its order
-and a trace of one step, which https://ui.perfetto.dev opens. docs/reference/ describes the files.)";
+CommandRecord record_of(const CLI::App& parser, const std::string& name) {
+  CommandRecord record{name, parser.get_description(), parser.get_footer(), "", "", {}, {}};
+  for (const CLI::Option* option : parser.get_options()) {
+    if (option->nonpositional()) {
+      OptionRecord o{{}, option->get_type_name(), option->get_description(), option->get_default_str(), {}};
+      for (const std::string& s : option->get_snames()) o.names.push_back("-" + s);
+      for (const std::string& l : option->get_lnames()) o.names.push_back("--" + l);
+      if (option->get_items_expected_max() == 0) o.value = o.fallback = "";
+      o.choices = choices_of(name, o.names.back());
+      record.options.push_back(std::move(o));
+    } else {
+      record.argument = option->get_name();
+      record.argument_help = option->get_description();
+      record.choices = choices_of(name, record.argument);
+    }
+  }
+  return record;
+}
 
-constexpr const char* kImportFooter = R"(Examples:
-  stretto import graph.txt -o vgg16.workload.json
-  stretto import graph.txt --summary
-`stretto list formats` names what can be imported.)";
+Manual manual_of(const CLI::App& root) {
+  Manual manual{record_of(root, "")};
+  for (const CLI::App* parser : root.get_subcommands([](const CLI::App*) { return true; }))
+    manual.push_back(record_of(*parser, parser->get_name()));
+  return manual;
+}
 
-constexpr const char* kInitFooter = R"(Examples:
-  stretto init --workload vgg_16
-  stretto init --import step.pb.gz --graph graph.pb.gz -o what_if.yaml
-  stretto init --import graph.txt --batch 64
-  stretto run what_if.yaml
-The experiment runs as it is written; its comments say what each section does and which values to replace. A workload
-that was imported is written beside it. No file is overwritten without --force.)";
-
-constexpr const char* kShowFooter = R"(Examples:
-  stretto show vgg_16
-  stretto show my.workload.json
-  stretto show what_if.yaml
-  stretto show what_if.yaml --effective --set cluster.workers.count=4)";
-
-constexpr const char* kSearchFooter = R"(Examples:
-  stretto search what_if.yaml -o best.schedule.json
-  stretto search what_if.yaml --budget 100000 --checkpoint search.json
-  stretto search what_if.yaml --budget 100000 --resume search.json
-The section `search` of the experiment says what may change; docs/search.md says how it is searched. The same budget
-and seed give the same plan on any machine. Ctrl-C ends the search and keeps the best plan so far.)";
-
-constexpr const char* kAttributeFooter = R"(Examples:
-  stretto attribute what_if.yaml
-  stretto attribute what_if.yaml --policy tac --format json
-Every cause (transfer order, link contention, server contention, slow workers, noise) is idealised in every combination;
-its share is what it costs on average, so that all shares and what is left sum to the step. docs/attribution.md says
-what exactly is idealised.)";
-
-constexpr const char* kVerifyFooter = R"(Examples:
-  stretto search what_if.yaml -o best.schedule.json
-  stretto verify best.schedule.json --experiment what_if.yaml
-The checker shares no code with the simulator, the search and the bounds; docs/verify.md says what it checks.
-Exit code 0: verified; 1: the first violation is named.)";
-
-constexpr const char* kExportFooter = R"(Examples:
-  stretto export best.schedule.json --to order -o order.txt
-  stretto export best.schedule.json --to byteps
-  stretto export best.schedule.json --to perfetto --experiment what_if.yaml -o step.json
-What a format cannot carry is said on stderr. docs/export.md says where each is loaded.)";
-
-constexpr const char* kExplainFooter = R"(Examples:
-  stretto explain best.schedule.json --experiment what_if.yaml
-  stretto explain best.schedule.json --experiment what_if.yaml --moves 20 --format json
-Says what the schedule does otherwise than the orders of first use and TAC, what each of the largest moves and each
-other change gains, and what the lower bound leaves.)";
-
-constexpr const char* kValidateFooter = R"(Examples:
-  stretto validate cluster.yaml
-  stretto validate cluster.yaml --steps 50 --out results/cluster
-  stretto validate cluster.yaml --bundle cluster.bundle.json
-Predicts every policy of the experiment, measures it with real TensorFlow processes on this machine (compute is
-emulated), and prints both. The first time, the harness makes its environment (1.6 GB, some minutes). Policies that
-want a strict order are held to it by a window. docs/reference/harness.md describes bundle and measurement.)";
-
-constexpr const char* kCalibrateFooter = R"(Examples:
-  stretto calibrate results/cluster/measurement.json -o my_cluster.yaml
-  stretto calibrate a.json b.json --predict c.json d.json --fit per_message,efficiency
-  stretto calibrate --case step.yaml steps.json --leave-one-out
-Fits the costs of a cluster, one value each, to measured steps, says what the data do not tell, and writes a file that
-clusters include. docs/calibration.md says what is fitted and what is read.)";
-
-constexpr const char* kCriticalPathFooter = R"(Examples:
-  stretto critical-path trace.json.gz
-  stretto critical-path trace.json.gz --annotation ProfilerStep --instance 2
-TRACE is one of the PyTorch profiler (Kineto), of one process. docs/reference/critical_path.md says by which rules the
-path is found.)";
-
-constexpr const char* kStragglersFooter = R"(Examples:
-  stretto stragglers trace.csv.gz
-  stretto stragglers trace.csv.gz --format json
-TRACE is one of StragglerAnalysis: a row per op of a job with data and pipeline parallelism, as CSV or JSON. Its steps
-are replayed with what is typical of each kind of op. docs/reference/stragglers.md says what exactly is compared.)";
-
-constexpr const char* kSweepFooter = R"(Examples:
-  stretto sweep what_if.yaml
-  stretto sweep what_if.yaml --store results.sqlite --threads 8
-  stretto sweep what_if.yaml --store part_3.sqlite --shard 3/16
-Runs every point of `vary` and of the section `sweep` (docs/sweep.md) into a results store. Given again after an end of
-any kind, it goes on where it stopped. Exit code 1: points failed; `stretto results show` says why.)";
-
-constexpr const char* kResultsFooter = R"(Examples:
-  stretto results list results.sqlite
-  stretto results show results.sqlite
-  stretto results compare results.sqlite --sweep 2 --against 1
-  stretto results export csv results.sqlite > results.csv
-  stretto results merge all.sqlite part_1.sqlite part_2.sqlite
-  stretto results gc results.sqlite
-compare sets the step times of two sweeps side by side, merge adds the points of stores that shards wrote, gc removes
-sweeps that a later one of the same name has replaced.)";
-
-constexpr const char* kReportFooter = R"(Examples:
-  stretto report what_if.yaml
-  stretto report results/what_if -o what_if.html
-  stretto report results.sqlite -o sweep.html
-  stretto report what_if.yaml --attribute tac --set cluster.workers.count=16
-INPUT is an experiment, which is run; or what `run --out` wrote, whose steps are simulated again for the timelines; or
-a results store. The file needs no network and nothing beside it. docs/report.md shows one.)";
-
-constexpr const char* kPlotFooter = R"(Examples:
-  stretto run what_if.yaml --out results/what_if
-  stretto plot results/what_if -o gains.svg
-Step times with lower bounds and gains over random with their intervals, for papers.)";
-
-constexpr const char* kListFooter = R"(Examples:
-  stretto list policies
-  stretto list fields)";
-
-constexpr const char* kReproduceFooter = R"(Examples:
-  stretto run what_if.yaml --out results/what_if
-  stretto reproduce results/what_if
-Exit code 0: the new result is equal byte for byte; 1: it differs.)";
+int completion_command(const Manual& manual, const std::string& shell) {
+  if (shell != "bash" && shell != "zsh")
+    throw UserError(fmt::format("no completion for '{}'", shell), "there are bash and zsh");
+  print(shell == "bash" ? bash_completion(manual) : zsh_completion(manual));
+  return 0;
+}
 
 void add_set(CLI::App* parser, std::vector<std::string>& set) {
   parser->add_option("--set", set, "Set a field of the experiment by its path; may be given again")
@@ -286,7 +206,12 @@ std::vector<Command> add_commands(CLI::App& root, Settings& s) {
   add_set(sweep, s.sweep.set);
   sweep->add_option("--store", s.sweep.store, "Results store; without it: named after FILE, in this directory")
       ->type_name("STORE");
-  sweep->add_option("--shard", s.sweep.shard, "Run only part I of N")->type_name("I/N");
+  sweep->add_option("--shard", s.sweep.shard, "Run only part I of N, all of which are predicted to take equally long")
+      ->type_name("I/N");
+  sweep->add_option("--divide", s.sweep.divide, "Say what each of N shards would do, and run nothing")->type_name("N");
+  sweep->add_option("--format", s.sweep.format, "What --divide prints: text or json")
+      ->type_name("FORMAT")
+      ->capture_default_str();
   sweep->add_option("--threads", s.sweep.threads, "Points at a time; without it: one per core")->type_name("N");
   sweep->add_flag("--quiet", s.sweep.quiet, "Show no progress");
 
@@ -442,6 +367,12 @@ std::vector<Command> add_commands(CLI::App& root, Settings& s) {
               s.reproduce.result, "Directory that `stretto run --out` wrote, or its manifest.json",
               [&s] { return reproduce_command(s.reproduce); });
   reproduce->add_flag("--quiet", s.reproduce.quiet, "Show no progress");
+  command("completion", "Write the completion of these commands for a shell", kCompletionFooter, "SHELL", s.completion,
+          "bash or zsh", [&s, &root] { return completion_command(manual_of(root), s.completion); });
+  bare_command("manual", "Write the man page of these commands", kManualFooter, [&root] {
+    print(man_page(manual_of(root), version_line()));
+    return 0;
+  });
   // To the commands an empty text means that the option was not given.
   for (const Command& c : commands)
     for (CLI::Option* option : c.parser->get_options())
@@ -496,7 +427,7 @@ int dispatch(int argc, char** argv) {
   root.allow_extras();
   root.require_subcommand(0, 1);  // a second word that is a command's name is an argument
   root.set_help_flag("-h,--help", "Print this help and exit");
-  root.set_version_flag("--version", fmt::format("stretto {} (commit {})", version(), commit()));
+  root.set_version_flag("--version", version_line());
   const std::vector<Command> commands = add_commands(root, settings);
   try {
     root.parse(argc, argv);

@@ -66,9 +66,9 @@ class App(unittest.TestCase):
         commands = re.findall(r'^  ([\w-]+)  ', self.good('--help').split('Subcommands:')[1], re.MULTILINE)
         self.assertEqual(commands, ['run', 'import', 'init', 'show', 'search', 'sweep', 'results', 'report', 'plot',
                                     'attribute', 'verify', 'export', 'explain', 'validate', 'calibrate',
-                                    'critical-path', 'stragglers', 'list', 'reproduce'])
+                                    'critical-path', 'stragglers', 'list', 'reproduce', 'completion', 'manual'])
         for command in commands:
-            self.assertIn('Examples:\n  stretto ', self.good(command, '--help'), command)
+            self.assertRegex(self.good(command, '--help'), r'Examples:\n  (source <\()?stretto ', command)
 
     def test_no_words_shows_the_usage(self):
         self.assertIn('Usage: stretto', self.refused())

@@ -105,6 +105,10 @@ class Report(program.ProgramTest):
         self.assertEqual((self.folder / 'gains.svg').read_bytes(), (self.folder / 'again.svg').read_bytes())
         self.assertIn("is 'stretto-manifest'", self.refused('plot', 'r/manifest.json'))
         self.assertIn('RESULT is missing', self.refused('plot'))
+        for missing in ('nowhere', 'configs'):
+            message = self.refused('plot', missing)
+            self.assertIn('no such file', message)
+            self.assertIn('hint: `stretto run FILE.yaml --out DIR` writes', message)
 
     def test_refusals(self):
         self.assertIn('INPUT is missing', self.refused('report'))
