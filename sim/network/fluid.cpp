@@ -15,8 +15,9 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // An end rounds up from this fraction of a picosecond. Not 1/2: ends that fall exactly there are common (equal sizes
 // and capacities), and the rounding of sums, which depends on the order of links, would decide.
 constexpr double kRoundUp = 0.4996093;
-// Instants to fill before relaxation is tried again.
+// Instants to fill before relaxation is tried again: so many, and twice as many after a try that soon fails.
 constexpr std::uint32_t kFillings = 128;
+constexpr std::uint32_t kMostFillings = 1024;
 }  // namespace
 
 FluidNetwork::FluidNetwork(const Wires& wires, Method method) : method_(method) {
@@ -89,9 +90,12 @@ void FluidNetwork::reset() {
   emptied_.clear();
   changed_.clear();
   classes_shared_ = hops_active_ = 0;
+  filling_.forget();
   to_fill_ = method_ == Method::Filling ? 1 : 0;
+  fillings_ = kFillings / 2;
+  relaxed_ = 0;
   dirty_ = false;
-  full_solves_ = relaxations_ = work_ = mean_work_ = 0;
+  full_solves_ = resumed_solves_ = relaxations_ = work_ = mean_work_ = 0;
 }
 
 double FluidNetwork::clock_at(const LinkState& link, Time now) const {
@@ -133,6 +137,7 @@ void FluidNetwork::add_flows(std::uint32_t cls, std::int64_t count) {
   flows_[cls] += static_cast<std::uint32_t>(count);
   dirty_ = true;
   const std::uint32_t b = bottleneck_[cls];
+  if (to_fill_ > 0) filling_.touched.push_back({cls, static_cast<std::int32_t>(count)});
   for (std::uint32_t h = first_[cls]; h < first_[cls + 1]; ++h) {
     const std::uint32_t l = hop_[h];
     if (l >= real_links_) continue;
@@ -342,9 +347,13 @@ void FluidNetwork::solve(Time now) {
       fill_all();
       if (method_ == Method::Adaptive && --to_fill_ == 0) prepare_relaxation();
     }
-  } else if (!relax_all()) {
+  } else if (relax_all()) {
+    ++relaxed_;
+  } else {
     fill_all();
-    to_fill_ = kFillings;
+    fillings_ = relaxed_ < kFillings ? std::min(2 * fillings_, kMostFillings) : kFillings;
+    relaxed_ = 0;
+    to_fill_ = fillings_;
   }
   dirty_ = false;
   if (!moved_.empty() || !changed_.empty()) commit(now);
@@ -371,6 +380,7 @@ bool FluidNetwork::relax_all() {
 void FluidNetwork::set_capacity(LinkId link, double factor) {
   links_[link.index()].capacity = nominal_[link.index()] * factor;
   dirty_ = true;
+  filling_.forget();
   if (to_fill_ == 0) mark(link.index());
 }
 

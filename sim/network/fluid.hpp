@@ -25,7 +25,8 @@
 // Cost: an event costs the relaxations that it causes times the classes on those links, not the flows alive. Where many
 // links are full and share flows (a crowded fat-tree) an event relaxes most links several times; when that costs more
 // than progressive filling of all links (flows alive times hops), the instant and a number of those after it are filled
-// instead: the same fixed point up to rounding. What is counted is work, never time, so that runs are reproducible.
+// instead: the same fixed point up to rounding. A filling goes on from the last state of the one before that the events
+// since then leave as it was. What is counted is work, never time, so that runs are reproducible.
 // Times are rounded to the nearest picosecond; against exact arithmetic the error stays within some 10 ps.
 // Validated against a naive solver (tests/property/fluid_test.cpp) and SimGrid (tests/crosscheck/maxmin_test.cpp).
 #pragma once
@@ -69,6 +70,8 @@ class FluidNetwork {
   std::int64_t bytes_carried(LinkId link, Time now) const;
   // Instants that were filled.
   std::uint64_t full_solves() const { return full_solves_; }
+  // Of these, those that went on from a state of the one before.
+  std::uint64_t resumed_solves() const { return resumed_solves_; }
   std::uint64_t relaxations() const { return relaxations_; }
 
  private:
@@ -119,22 +122,44 @@ class FluidNetwork {
     double level;
     std::uint32_t link;
   };
-  // Scratch of fill_all, made when first needed.
+  // A state of a filling: all classes that are slower than `level` are frozen.
+  struct Stage {
+    double level = 0;
+    std::size_t classes = 0;  // frozen ones
+    std::size_t links = 0;    // full ones
+    std::vector<Open> open;
+  };
+  struct Touched {
+    std::uint32_t cls;
+    std::int32_t flows;  // more than at the last filling
+  };
+  // What fill_all works on, made when first needed, and what the next one may go on from.
   struct Filling {
     static constexpr std::uint32_t kBuckets = 1024;
     static constexpr int kShift = 45;  // 128 buckets to an octave
+    static constexpr std::size_t kStages = 12;
     void begin(std::size_t links, std::size_t classes);
+    std::size_t collect(const std::vector<Slot>& slots);
+    void thaw(std::size_t classes);
     std::uint32_t bucket_of(double level) const;
     void put(std::uint32_t link, double level);
+    void keep_stage(double level);
+    void forget();
 
-    std::vector<Open> open;             // of each link
-    std::vector<double> share;          // of each link: a bound on its level
-    std::uint64_t least_bits = 0;       // of the least share
-    std::vector<std::uint32_t> first;   // link of each bucket
-    std::vector<std::uint32_t> after;   // of each link: the next one of its bucket
-    std::vector<Share> heap;            // links of the bucket at hand by share
-    std::vector<std::uint32_t> frozen;  // of each class: the round in which it was frozen last
-    std::uint32_t round = 0;
+    std::size_t stages = 0;                          // of the last filling
+    std::vector<Stage> stage;                        // at least so many, by level
+    std::vector<Touched> touched;                    // since then
+    std::vector<std::uint32_t> order;                // frozen classes, slowest first
+    std::vector<std::uint32_t> position;             // of each frozen class in it
+    std::vector<std::uint32_t> full;                 // links, least level first
+    std::vector<Open> open;                          // of each link
+    std::vector<double> share;                       // of each link: a bound on its level
+    std::uint64_t least_bits = 0;                    // of the least share
+    std::vector<std::uint32_t> first;                // link of each bucket
+    std::vector<std::uint32_t> after;                // of each link: the next one of its bucket
+    std::vector<Share> heap;                         // links of the bucket at hand by share
+    std::vector<std::uint8_t> frozen;                // of each class: 1 or 0
+    std::vector<std::uint32_t> freezing;             // classes of the link at hand
     std::vector<std::vector<std::uint32_t>> capped;  // active classes of each pseudo-link
   };
 
@@ -164,6 +189,7 @@ class FluidNetwork {
   void set_roomy(std::uint32_t link);
   bool relax_all();
   void fill_all();
+  double resume();
   void list_capped();
   void set_level(std::uint32_t link, double level);
   void prepare_relaxation();
@@ -201,12 +227,15 @@ class FluidNetwork {
   std::vector<double> weight_;
   Filling filling_;
   std::uint32_t to_fill_ = 0;         // instants to fill before relaxation is tried again; reservations hold only if 0
+  std::uint32_t fillings_ = 0;        // what to_fill_ was set to last
+  std::uint32_t relaxed_ = 0;         // instants relaxed since
   bool dirty_ = false;                // something started, ended or changed its capacity since the last solve
   std::uint64_t classes_shared_ = 0;  // active classes on real links
   std::uint64_t hops_active_ = 0;     // of all active classes
   std::uint64_t work_ = 0;            // relaxations and classes looked at in them
   std::uint64_t mean_work_ = 0;       // of the last instants that were relaxed
   std::uint64_t full_solves_ = 0;
+  std::uint64_t resumed_solves_ = 0;
   std::uint64_t relaxations_ = 0;
 };
 

@@ -49,6 +49,7 @@ TEST(Fluid, FillingAgreesWithRelaxation) {
   using Method = network::FluidNetwork::Method;
   RandomStream random(6, "fluid/full");
   const std::uint32_t n = trials(300, 10'000);
+  std::uint64_t filled_solves = 0, resumed = 0;
   for (std::uint32_t trial = 0; trial < n; ++trial) {
     const FlowSystem system = trial % 50 == 0 ? random_system(random, 40, 900) : random_system(random, 8, 40);
     network::FluidNetwork relaxed(system.wires, Method::Relaxation);
@@ -64,7 +65,11 @@ TEST(Fluid, FillingAgreesWithRelaxation) {
           << "system " << trial;
     EXPECT_EQ(relaxed.full_solves(), 0U) << "system " << trial;
     EXPECT_EQ(filled.relaxations(), 0U) << "system " << trial;
+    filled_solves += filled.full_solves();
+    resumed += filled.resumed_solves();
   }
+  EXPECT_GT(resumed, filled_solves / 5);  // and many do begin anew
+  EXPECT_LT(resumed, filled_solves * 9 / 10);
 }
 
 // A crowded fat-tree is filled, and relaxed again when most flows have ended.
@@ -88,6 +93,7 @@ TEST(Fluid, CrowdedNetworksAreFilled) {
   for (std::size_t f = 0; f < ends.size(); ++f)
     ASSERT_NEAR(static_cast<double>(ends[f]), static_cast<double>(adaptive_ends[f]), kTolerancePs) << "flow " << f;
   EXPECT_GT(adaptive.full_solves(), 100U);
+  EXPECT_GT(adaptive.resumed_solves(), adaptive.full_solves() / 2);
   EXPECT_GT(adaptive.relaxations(), 1'000U);
   EXPECT_LT(adaptive.relaxations(), relaxed.relaxations() / 2);
 }

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the same cases in stretto and in SimGrid, alternately, checks that they agree, and prints what each one cost.
 
-usage: compare.py [--stretto PROGRAM] [--simgrid PROGRAM] [--limit S] [--cases REGEX] [--quick] [-o FOLDER]
+usage: compare.py --stretto PROGRAM [--simgrid PROGRAM]... [--limit S] [--cases REGEX] [--quick] [-o FOLDER]
 
-PROGRAM: peer_stretto and peer_simgrid of tests/bench/peers. Without --simgrid only stretto's answers are checked. A
-SimGrid run past --limit CPU seconds (default 30) is stopped and its ratio is a lower bound. Every run is a process of
-its own; costs are the medians of CPU time. -o: writes README.md and peers.json there. Exit 1 if an answer is wrong.
+PROGRAM: peer_stretto and peer_simgrid of tests/bench/peers, the latter once per version of SimGrid. Without --simgrid
+only stretto's answers are checked. A SimGrid run past --limit CPU seconds (default 60) is stopped and its ratio is a
+lower bound. Every run is a process of its own; costs are the medians of CPU time. -o: writes README.md and peers.json
+there. Exit 1 if an answer is wrong.
 """
 import argparse
 import json
@@ -57,56 +58,56 @@ def ends(path):
 
 def measure(case, arguments, folder):
     """Alternate runs of one case: its row."""
-    runs = {'stretto': [], 'simgrid': []}
-    stopped = False
-    alone = arguments.simgrid is None or case['name'] in ALONE
-    rounds = 1 if arguments.quick else 5
-    for turn in range(rounds):
-        for name, program in (('simgrid', arguments.simgrid), ('stretto', arguments.stretto)):
-            if name == 'simgrid' and (alone or stopped or (turn and runs[name][0]['cpu_s'] > REPEAT_BELOW_S)):
+    programs = {} if case['name'] in ALONE else dict(arguments.simgrid)
+    programs['stretto'] = arguments.stretto
+    runs = {name: [] for name in programs}
+    stopped = set()
+    for turn in range(1 if arguments.quick else 5):
+        for name, program in programs.items():
+            peer = name != 'stretto'
+            if peer and (name in stopped or (turn and runs[name][0]['cpu_s'] > REPEAT_BELOW_S)):
                 continue
             words = case['words'] + ([folder / name] if case['words'][0] == 'fat-tree' else [])
-            result = once(program, words, arguments.limit if name == 'simgrid' else 0)
+            result = once(program, words, arguments.limit if peer else 0)
             if result is None:
-                stopped = True
+                stopped.add(name)
             else:
                 runs[name].append(result)
-    row = {'case': case['name'], 'wanted': case['wanted'], 'faults': []}
+    row = {'case': case['name'], 'wanted': case['wanted'], 'simgrid': {}, 'faults': []}
     for name, results in runs.items():
-        if not results:
-            continue
-        row[name] = {'runs': len(results), 'count': results[0]['count'], 'makespan_s': results[0]['makespan_s'],
-                     'bytes': max(r['bytes'] for r in results),
-                     'cpu_s': statistics.median(r['cpu_s'] for r in results),
-                     'wall_s': statistics.median(r['wall_s'] for r in results)}
         if len({r['makespan_s'] for r in results}) > 1:
             row['faults'].append(f'{name} gives several makespans')
+        cost = {'runs': len(results), 'count': results[0]['count'], 'makespan_s': results[0]['makespan_s'],
+                'bytes': max(r['bytes'] for r in results), 'cpu_s': statistics.median(r['cpu_s'] for r in results),
+                'wall_s': statistics.median(r['wall_s'] for r in results)} if results else {}
+        if name == 'stretto':
+            row['stretto'] = cost
+        else:
+            row['simgrid'][name] = cost or {'stopped_s': arguments.limit}
+    for peer in row['simgrid'].values():
+        peer['ratio'] = peer.get('cpu_s', arguments.limit) / row['stretto']['cpu_s']
     check(row, case, folder)
-    if stopped:
-        row['stopped_s'] = arguments.limit
-    cost = row['simgrid']['cpu_s'] if 'simgrid' in row else row.get('stopped_s')
-    if cost:
-        row['ratio'] = cost / row['stretto']['cpu_s']
     return row
 
 
 def check(row, case, folder):
     told = [('published', case['makespan_s'])] if case['makespan_s'] else []
-    if 'simgrid' in row:
-        told.append(('SimGrid', row['simgrid']['makespan_s']))
-        if row['simgrid']['count'] != row['stretto']['count']:
-            row['faults'].append('counts differ')
+    ended = {name: peer for name, peer in row['simgrid'].items() if 'stopped_s' not in peer}
+    for name, peer in ended.items():
+        told.append((name, peer['makespan_s']))
+        if peer['count'] != row['stretto']['count']:
+            row['faults'].append(f'{name} counts differently')
     for who, value in told:
         difference = abs(row['stretto']['makespan_s'] - value)
-        row.setdefault('difference_s', 0)
-        row['difference_s'] = max(row['difference_s'], difference)
+        row['difference_s'] = max(row.get('difference_s', 0), difference)
         if difference > case['tolerance_s'] * (1 + 1e-6):
             row['faults'].append(f"makespan {row['stretto']['makespan_s']:.12f} s, {who} {value:.12f} s")
-    if case['words'][0] == 'fat-tree' and 'simgrid' in row:
-        pairs = list(zip(ends(folder / 'stretto'), ends(folder / 'simgrid'), strict=True))
-        row['difference_s'] = max(abs(a - b) for a, b in pairs)
-        if row['difference_s'] > case['tolerance_s']:
-            row['faults'].append(f"an end differs by {row['difference_s']:.3g} s")
+    for name in ended if case['words'][0] == 'fat-tree' else ():
+        pairs = list(zip(ends(folder / 'stretto'), ends(folder / name), strict=True))
+        difference = max(abs(a - b) for a, b in pairs)
+        row['difference_s'] = max(row['difference_s'], difference)
+        if difference > case['tolerance_s']:
+            row['faults'].append(f'an end differs by {difference:.3g} s from {name}')
 
 
 def cases(arguments):
@@ -120,21 +121,22 @@ def cases(arguments):
                'tolerance_s': LOOP_TOLERANCE_S, 'wanted': wanted}
 
 
-def cells(row):
-    mine, other = row['stretto'], row.get('simgrid')
-    rate = f"{mine['count'] / mine['cpu_s'] / 1e3:,.0f}"
+def head(versions):
+    return ['case', 'activities', 'stretto, s', '1000/s', 'B each',
+            *(word for version in versions for word in (f'{version}, s', 'ratio')), 'wanted', 'difference, s']
+
+
+def cells(row, versions):
+    mine = row['stretto']
     memory = f"{mine['bytes'] / mine['count']:.0f}" if row['case'].startswith('step') else ''
-    stopped = row.get('stopped_s')
-    cost = f"{other['cpu_s']:.3f}" if other else f'over {stopped}' if stopped else '-'
-    theirs = f"{other['count'] / other['cpu_s'] / 1e3:,.1f}" if other else '-'
-    ratio = f"{'over ' if stopped else ''}{row['ratio']:,.0f}" if 'ratio' in row else '-'
-    difference = f"{row['difference_s']:.1e}" if 'difference_s' in row else '-'
-    return (row['case'], f"{mine['count']:,}", f"{mine['cpu_s']:.4f}", rate, memory, cost, theirs, ratio,
-            f"{row['wanted']}" if row['wanted'] else '', difference)
-
-
-HEAD = ('case', 'activities', 'stretto, s', '1000/s', 'B each', 'SimGrid, s', '1000/s', 'ratio', 'wanted',
-        'difference, s')
+    line = [row['case'], f"{mine['count']:,}", f"{mine['cpu_s']:.4f}", f"{mine['count'] / mine['cpu_s'] / 1e3:,.0f}",
+            memory]
+    for version in versions:
+        peer = row['simgrid'].get(version)
+        over = 'over ' if peer and 'stopped_s' in peer else ''
+        cost = peer and (peer['stopped_s'] if over else peer['cpu_s'])
+        line += [f'{over}{cost:.3f}', f"{over}{peer['ratio']:,.1f}"] if peer else '--'
+    return [*line, str(row['wanted'] or ''), f"{row['difference_s']:.1e}" if 'difference_s' in row else '-']
 
 
 def machine(arguments):
@@ -142,34 +144,39 @@ def machine(arguments):
     model = re.search(r'model name\s*: (.*)', text)
     facts = {'cpu': model.group(1) if model else platform.machine(), 'cores': os.cpu_count(),
              'system': platform.platform(), 'date': time.strftime('%Y-%m-%d'), 'load': list(os.getloadavg())}
-    if arguments.simgrid:
-        facts['simgrid'] = subprocess.run([arguments.simgrid, 'version'], capture_output=True, text=True,
-                                          check=True).stdout.strip()
+    facts['simgrid'] = list(arguments.simgrid)
     return facts
+
+
+def version_of(program):
+    done = subprocess.run([program, 'version'], capture_output=True, text=True, check=True)
+    return f'SimGrid {done.stdout.strip()}'
 
 
 def write(folder, facts, rows):
     folder.mkdir(parents=True, exist_ok=True)
     (folder / 'peers.json').write_text(json.dumps({'machine': facts, 'rows': rows}, indent=1) + '\n', encoding='utf-8')
+    titles = head(facts['simgrid'])
     table = '\n'.join('| ' + ' | '.join(line) + ' |' for line in
-                      (HEAD, ('---',) * len(HEAD), *(cells(row) for row in rows)))
+                      (titles, ['---'] * len(titles), *(cells(row, facts['simgrid']) for row in rows)))
     load = ', '.join(f'{x:.1f}' for x in facts['load'])
     (folder / 'README.md').write_text(f"""# Speed beside SimGrid
 
-Made by `tests/bench/peers/run BUILD`, which needs Debian's libsimgrid-dev for this comparison only.
+Made by `tests/bench/peers/run BUILD [PEER...]`, which needs Debian's libsimgrid-dev for this comparison only. PEER:
+tests/bench/peers/peer_simgrid.cpp built against another version.
 
-SimGrid {facts['simgrid']}, `network/optim:Full` (its default mode gives links away twice). {facts['cpu']},
+{' and '.join(facts['simgrid'])}, `network/optim:Full` (the default mode gives links away twice). {facts['cpu']},
 {facts['cores']} cores, {facts['system']}, {facts['date']}. Load at the start {load}: with other work
 on the machine only the ratios mean something.
 
 A step is one synchronous iteration with W workers, S servers and 160 tensors on a star of 10 Gbit/s NICs, from the
 description of the graph to its end; jitter: workers of different speeds; balanced: jitter, and the workers' NICs at a
-quarter of the rate. The fat-tree is a closed loop of flows on one of k = 8 with static routes, without its set-up. Both
+quarter of the rate. The fat-tree is a closed loop of flows on one of k = 8 with static routes, without its set-up. All
 programs run the same case alternately, each run a process of its own; s is the median CPU time. A SimGrid run of more
 than {REPEAT_BELOW_S} s is not repeated, and one past the limit of CPU time is stopped: its ratio is a lower bound.
 "B each" is (peak - start of the resident memory) / activities. "difference" is the largest one between makespans,
 stretto's against SimGrid's and published ones; of the fat-tree, between the ends of all flows. SimGrid is not run on
-256x64 with jitter ({ALONE['step 256x64 jitter']}).
+256x64 with jitter ({ALONE['step 256x64 jitter']}). "wanted" is the ratio aimed at.
 
 {table}
 """, encoding='utf-8')
@@ -178,14 +185,15 @@ stretto's against SimGrid's and published ones; of the fat-tree, between the end
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--stretto', required=True)
-    parser.add_argument('--simgrid')
-    parser.add_argument('--limit', type=int, default=30)
+    parser.add_argument('--simgrid', action='append', default=[])
+    parser.add_argument('--limit', type=int, default=60)
     parser.add_argument('--cases', default='')
     parser.add_argument('--quick', action='store_true')
     parser.add_argument('-o', dest='folder', type=pathlib.Path)
     arguments = parser.parse_args()
     if arguments.folder and not arguments.simgrid:
         parser.error('-o needs --simgrid')
+    arguments.simgrid = {version_of(program): program for program in arguments.simgrid}
     facts = machine(arguments)
     rows = []
     with tempfile.TemporaryDirectory() as folder:
@@ -195,12 +203,14 @@ def main():
             if arguments.quick and case['words'][0] == 'step' and not QUICK.match(case['name']):
                 continue
             rows.append(measure(case, arguments, pathlib.Path(folder)))
-            print('  '.join(f'{head} {cell}' for head, cell in zip(HEAD, cells(rows[-1])) if cell), flush=True)
+            line = zip(head(arguments.simgrid), cells(rows[-1], arguments.simgrid))
+            print('  '.join(f'{title} {cell}' for title, cell in line if cell), flush=True)
     for row in rows:
         for fault in row['faults']:
             print(f"{row['case']}: {fault}", file=sys.stderr)
-        if row['wanted'] and row.get('ratio', row['wanted']) < row['wanted']:
-            print(f"{row['case']}: ratio {row['ratio']:.1f}, wanted {row['wanted']}")
+        for name, peer in row['simgrid'].items():
+            if row['wanted'] and peer['ratio'] < row['wanted']:
+                print(f"{row['case']}: {peer['ratio']:.1f} times {name}, wanted {row['wanted']}")
     if arguments.folder:
         write(arguments.folder, facts, rows)
     return 1 if any(row['faults'] for row in rows) else 0
