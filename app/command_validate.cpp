@@ -159,6 +159,7 @@ int validate_command(const ValidateOptions& options) {
   bundle_options.warm_up = number("--warm-up", options.warm_up, bundle_options.warm_up);
   bundle_options.time_limit_s = number("--time-limit", options.time_limit, bundle_options.time_limit_s);
   bundle_options.network = options.network;
+  bundle_options.model = options.real;
   experiment::Options spec_options;
   spec_options.shipped = shipped_configs();
   const experiment::Experiment experiment = experiment::load_experiment(options.file, options.set, spec_options);

@@ -126,6 +126,7 @@ struct ValidateOptions {
   std::string window;      // for policies that say no window; empty: 1
   std::string time_limit;  // of the measurement, seconds
   std::string network = "auto";
+  std::string real;      // a network that is computed in place of emulated ops; empty: none
   std::string measured;  // a measurement to compare with, in place of making one
   std::string bundle;    // write the bundle here and end
   std::string out;       // directory for bundle, measurement, comparison and traces; empty: none

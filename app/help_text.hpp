@@ -74,9 +74,11 @@ inline constexpr const char* kValidateFooter = R"(Examples:
   stretto validate cluster.yaml
   stretto validate cluster.yaml --steps 50 --out results/cluster
   stretto validate cluster.yaml --bundle cluster.bundle.json
+  stretto validate inception.yaml --real inception_v1
 Predicts every policy of the experiment, measures it with real TensorFlow processes on this machine (compute is
-emulated), and prints both. The first time, the harness makes its environment (1.6 GB, some minutes). Policies that
-want a strict order are held to it by a window. docs/reference/harness.md describes bundle and measurement.)";
+emulated, or with --real that of a network), and prints both. The first time, the harness makes its environment (1.6 GB,
+some minutes). Policies that want a strict order are held to it by a window. docs/reference/harness.md describes
+bundle and measurement.)";
 
 inline constexpr const char* kCalibrateFooter = R"(Examples:
   stretto calibrate results/cluster/measurement.json -o my_cluster.yaml

@@ -303,6 +303,8 @@ std::vector<Command> add_commands(CLI::App& root, Settings& s) {
   validate->add_option("--network", s.validate.network, "auto, namespaces or loopback")
       ->type_name("KIND")
       ->capture_default_str();
+  validate->add_option("--real", s.validate.real, "Really compute this network, of which the workload is a profile")
+      ->type_name("NET");
   validate->add_option("--time-limit", s.validate.time_limit, "Seconds for the measurement (default 900)")
       ->type_name("S");
   validate->add_option("--measured", s.validate.measured, "Compare with this measurement and measure nothing")

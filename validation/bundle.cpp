@@ -31,7 +31,7 @@ void make_enforceable(plan::DirectionOrder& order, std::uint32_t window, const s
 
 bool same(const cluster::Nic& a, const cluster::Nic& b) { return a.up == b.up && a.down == b.down; }
 
-void check(const experiment::Setup& setup) {
+void check(const experiment::Setup& setup, bool emulated) {
   std::vector<Diagnostic> findings;
   const auto refuse = [&](const char* what) {
     findings.push_back({Severity::Error, {}, "", std::string("the harness cannot do this: ") + what, ""});
@@ -51,7 +51,7 @@ void check(const experiment::Setup& setup) {
     refuse("servers that differ");
   if (workers[0].nic.up != workers[0].nic.down || servers[0].nic.up != servers[0].nic.down)
     refuse("NICs whose two directions have different rates");
-  if (workers[0].device.cores != 1) refuse("a device with several cores");
+  if (emulated && workers[0].device.cores != 1) refuse("a device with several cores");
   if (setup.cluster.network.fabric.kind != cluster::FabricKind::Star) refuse("a topology other than the star");
   if (std::any_of(workers.begin(), workers.end(),
                   [](const cluster::Worker& w) { return w.with_worker || !w.pcie.is_unlimited(); }))
@@ -116,7 +116,7 @@ plan::Plan enforceable(plan::Plan plan, std::uint32_t window) {
 
 std::string write_bundle(const experiment::Setup& setup, const std::string& name, const std::vector<NamedPlan>& plans,
                          const BundleOptions& options) {
-  check(setup);
+  check(setup, options.model.empty());
   json::Writer w;
   w.begin_object();
   w.member("format", "stretto-bundle").member("version", 1).member("name", name);
@@ -140,7 +140,14 @@ std::string write_bundle(const experiment::Setup& setup, const std::string& name
     write_transfers(w, *setup.graph, p.plan.layout);
     w.end_object();
   }
-  w.end_array().end_object();
+  w.end_array();
+  if (!options.model.empty()) {
+    w.key("model").begin_object(Style::Inline);
+    w.member("name", options.model).member("batch", setup.graph->batch).end_object();
+    w.end_object();
+    return w.finish();
+  }
+  w.end_object();
   // The workload is a whole file of its own and goes in as its text.
   std::string text = without_newline(w.finish());
   STRETTO_ASSERT(text.back() == '}', "a bundle that ends with {}", text.back());

@@ -2,9 +2,11 @@
 // Bundle for the harness ("format": "stretto-bundle"): what is to be measured on a real cluster, made of the setup that
 // is simulated. docs/reference/harness.md lists every key.
 //
-// The harness emulates compute: one stream per worker, op times of the profile divided by the device's speed. What it
-// cannot do is refused: unlike workers or servers, devices with several cores, NICs with two rates, noise, an input
-// pipeline. Costs of messages and updates are the real ones; those of the cluster file only predict them.
+// The harness emulates compute: one stream per worker, op times of the profile divided by the device's speed. Or it
+// really computes a network, of which the workload is a profile; device and op times then only serve the prediction.
+// What it cannot do is refused: unlike workers or servers, emulated devices with several cores, NICs with two rates,
+// noise, an input pipeline. Costs of messages and updates are the real ones; those of the cluster file only predict
+// them.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +28,7 @@ struct BundleOptions {
   std::uint32_t warm_up = 3;
   std::uint32_t time_limit_s = 900;
   std::string network = "auto";  // auto, namespaces, loopback
+  std::string model = {};        // network to compute, by the harness's name; empty: the workload's ops are emulated
 };
 
 // The plan as TensorFlow can be held to it: strict and priority become a window, pushes alike. Throws UserError for a

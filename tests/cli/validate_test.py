@@ -58,6 +58,17 @@ class Validate(program.ProgramTest):
         self.assertEqual(list(reverse.pull.order), list(reversed(fifo.pull.order)))
         self.assertEqual({transfer.server for transfer in fifo.transfers}, {0, 1})
 
+    def test_a_network_takes_the_place_of_the_workload(self):
+        self.write('small.yaml', EXPERIMENT.replace('workers: {', 'workers: {device: {kind: cpu, cores: 2}, '))
+        self.assertIn('a device with several cores', self.refused('validate', 'small.yaml', '--bundle', 'bundle.json'))
+        self.good('validate', 'small.yaml', '--bundle', 'bundle.json', '--real', 'alexnet_v2')
+        bundle = bundle_file.load(self.folder / 'bundle.json')[1]
+        self.assertEqual((bundle.model.name, bundle.workload.ops), ('alexnet_v2', ()))
+        self.assertEqual(bundle.model.batch, json.loads((
+            program.SOURCE / 'configs/workloads/mixed_12.workload.json').read_text(encoding='utf-8'))['batch'])
+        self.assertEqual([len(policy.transfers) for policy in bundle.policies], [12, 12, 12])
+        self.assertEqual(len(bundle.policies[1].pull.order), 12)
+
     def test_it_compares_with_what_the_harness_writes(self):
         measured = measure(self.bundle(), (400, 320, 500))
         self.write('measured.json', json.dumps(measured))

@@ -5,12 +5,16 @@ The mean error may not be worse than the committed one by more than half a point
 cells are predicted again, with what was fitted as the table says it.
 """
 import glob
+import gzip
+import hashlib
 import json
 import os
 import pathlib
 import re
+import statistics
 import subprocess
 import sys
+import tempfile
 import unittest
 
 SOURCE = pathlib.Path(os.environ['STRETTO_SOURCE'])
@@ -19,8 +23,6 @@ sys.path.insert(0, str(SOURCE / 'tests/support'))
 import tap  # noqa: E402  pylint: disable=wrong-import-position
 
 SUMMARY = re.compile(r'mean error ([0-9.]+) %, worst ([0-9.]+) %')
-
-
 ERROR = re.compile(r'([+-][0-9.]+) %')
 
 
@@ -66,6 +68,23 @@ class Validation(unittest.TestCase):
         self.assertLessEqual(now[0], mean, output)
         self.assertLessEqual(now[1], worst, output)
 
+    def hold_measured(self, folder, words):
+        """The cells of the manifest are those that lie there, and each has a row, `words(file, policy number)`, with
+        its measured mean and standard deviation in ms; the table has no other rows of that kind."""
+        manifest = json.loads((folder / 'manifest.json').read_text(encoding='utf-8'))
+        committed = (folder / 'README.md').read_text(encoding='utf-8')
+        found = []
+        for entry in manifest['inputs']:
+            data = (folder / entry['file']).read_bytes()
+            self.assertEqual(hashlib.sha256(data).hexdigest(), entry['sha256'], entry['file'])
+            for i, cell in enumerate(json.loads(data)['cells']):
+                steps = [max(worker['step_ms'] for worker in step) for step in cell['steps']]
+                found.append(f'{words(entry["file"][:-len(".json")], i)} {statistics.mean(steps):.1f} | '
+                             f'{statistics.stdev(steps):.1f} | ')
+        rows = re.findall(r'^(\| .*? \| [0-9.]+ \| [0-9.]+ \| )[0-9.]+ \| [+-][0-9.]+ % \|', committed, re.MULTILINE)
+        self.assertEqual(sorted(rows), sorted(found))
+        return {entry['file'] for entry in manifest['inputs']}
+
     def test_emulated_compute(self):
         self.hold('tf_emulated', 'tf_emulated/*.json.gz', 2.5, 6)
 
@@ -76,6 +95,47 @@ class Validation(unittest.TestCase):
         self.assertGreaterEqual(len(committed), 2)
         for (mean, _), (was, _) in zip(SUMMARY.findall(now), committed, strict=True):
             self.assertLessEqual(float(mean), float(was) + 0.5, now)
+        sys.path.insert(0, str(SOURCE / 'tools/validation'))
+        import tf_cluster_models as models  # pylint: disable=import-outside-toplevel
+        orders = ('none', 'tac', 'searched', 'reverse')
+        fitted = {row.split(' |')[0] for row in re.findall(r'^\| (.*fitted) \|', (folder / 'README.md').read_text(
+            encoding='utf-8'), re.MULTILINE)}
+        files = self.hold_measured(folder, lambda name, i: f'| {name} | {orders[i]} | '
+                                   f'{"fitted" if name in fitted else ""} |')
+        self.assertEqual(files, {f'{setup.name}.json' for setup in models.SETUPS})
+
+    def test_the_study_of_real_networks(self):
+        """Its table of invented steps, each set-up measured twice, with a shipped workload as the profile."""
+        sys.path.insert(0, str(SOURCE / 'tools/validation'))
+        import tf_real_nets as study  # pylint: disable=import-outside-toplevel
+        net, rate = 'inception_v1', study.PROFILED
+        folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        profile = (SOURCE / 'configs/workloads/mixed_12.workload.json').read_bytes()
+        (folder / f'{net}.workload.json.gz').write_bytes(gzip.compress(profile))
+        for time, factor in ((1, 1.0), (2, 1.1)):
+            cells = []
+            for number, policy in enumerate(('random', 'tac(discipline=window, window=1)',
+                                             'reverse(discipline=window, window=1)')):
+                step = {'start_ms': 0, 'inversions': 0, 'pull_arrival_ms': [], 'push_arrival_ms': [], 'compute_ms': []}
+                cells.append({'policy': policy, 'mode': 'window' if number else 'none',
+                              'load': {'own_cores': 1.5, 'other_cores': 0.1},
+                              'summary': {'pairs': 10, 'inversions_mean': 0.0},
+                              'steps': [[step | {'step_ms': factor * (1000 + 100 * number + x)}] for x in (-1, 1)]})
+            content = {'format': 'stretto-measurement', 'version': 1, 'name': net, 'tensorflow': '2.21.0',
+                       'when': 'then', 'network': {'kind': 'namespaces'}, 'machine': {'cores': 2}, 'cells': cells}
+            (folder / f'{study.Setup(net, rate, time).name}.json').write_text(json.dumps(content), encoding='utf-8')
+        text = self.tool('tf_real_nets', 'table', folder, '--write')
+        self.assertEqual((folder / 'README.md').read_text(encoding='utf-8'), text)
+        self.assertEqual(self.hold_measured(folder, lambda name, i: f'| {net} | {rate} | {1 + name.endswith("_2")} | '
+                                            f'{list(study.POLICIES)[i]} |'),
+                         {f'{study.Setup(net, rate, time).name}.json' for time in (1, 2)})
+        for row in re.findall(r'^\| .* \| ([0-9.]+) \| [0-9.]+ \| ([0-9.]+) \| ([+-][0-9.]+) % \| .*1.5 \| 0.1 \|$',
+                              text, re.MULTILINE):
+            measured, predicted, error = map(float, row)
+            self.assertAlmostEqual(100 * (predicted / measured - 1), error, delta=0.1)
+        self.assertIn('- Spread: 9.5 % on average, 9.5 % at most; farthest: 4.8 % on average, 4.8 % at most.', text)
+        self.assertEqual(len(re.findall(r'^\| (?:tac|reverse), window 1 \| .* 1\.[46] ms \| 1\.[46] ms \|$', text,
+                                        re.MULTILINE)), 4)
 
     def test_traced_steps(self):
         self.hold('tf_ps', 'tf_ps/*_*', 15, 15)

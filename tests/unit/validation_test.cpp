@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
 #include <memory>
 
@@ -108,6 +109,24 @@ TEST(Bundle, HoldsClusterLayoutOrdersAndTheWholeWorkload) {
   EXPECT_NE(between(text, R"("half")", "transfers").find(R"("order": [1])"), std::string::npos);
   EXPECT_NE(text.find(R"({"parameter": "wb", "slice": 0, "bytes": 2000000, "server": 0})"), std::string::npos);
   EXPECT_NE(text.find(R"("time_ps": 2000000000)"), std::string::npos);  // a device of speed 2
+}
+
+TEST(Bundle, HoldsANetworkInPlaceOfTheWorkload) {
+  experiment::Setup setup = make_setup();
+  setup.cluster.workers[0].device.cores = 2;
+  const std::vector<NamedPlan> plans{{"none", make_plan(setup, plan::Discipline::Unordered, {})}};
+  BundleOptions options;
+  options.model = "inception_v1";
+  const std::string text = write_bundle(setup, "test", plans, options);
+  std::vector<std::string> keys;
+  json::Document(text, "bundle").read([&](const json::Value& root) {
+    root.members([&](std::string_view key, const json::Value&) { keys.emplace_back(key); });
+  });
+  EXPECT_EQ(std::count(keys.begin(), keys.end(), "model"), 1);
+  EXPECT_EQ(std::count(keys.begin(), keys.end(), "workload"), 0);
+  EXPECT_NE(text.find(R"("model": {"name": "inception_v1", "batch": 1})"), std::string::npos);
+  setup.variation.compute_cv = 0.1;
+  EXPECT_THROW(write_bundle(setup, "test", plans, options), UserError);
 }
 
 TEST(Bundle, RefusesAllThatTheHarnessCannotDo) {
