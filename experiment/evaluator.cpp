@@ -201,7 +201,8 @@ class EngineEvaluator : public search::Evaluator {
     Time last;
     for (std::uint32_t w = 0; w < workers; ++w) last = std::max(last, at(w, warm));
     const Time end = after(last, times(limit, measured));
-    const std::uint32_t first = workers == 1 ? warm + kEqualSteps : shared_->iterations;
+    const bool repeats = workers == 1 && shared_->setup.variation.bursts.empty();
+    const std::uint32_t first = repeats ? warm + kEqualSteps : shared_->iterations;
     for (std::uint32_t i = std::min(first, shared_->iterations); i <= shared_->iterations; ++i) {
       if (work_.run_until(i, end) != Status::Reached) return std::nullopt;
       // If all goes on as it is, the rest of the window is known.
@@ -287,7 +288,8 @@ std::unique_ptr<search::Evaluator> make_engine_evaluator(const Setup& setup, con
   shared->options = options;
   shared->compiled = training::compile(*setup.graph, setup.cluster, setup.layout, setup.training);
   const bool changes =
-      !setup.variation.slow_workers.empty() || !setup.variation.nics.empty() || setup.variation.stragglers;
+      !setup.variation.slow_workers.empty() || !setup.variation.nics.empty() || setup.variation.stragglers ||
+      !setup.variation.bursts.empty();
   if (!setup.training.barrier) {
     shared->warm_up = options.steady_warm_up;
     shared->iterations = options.steady_warm_up + options.steady_steps;

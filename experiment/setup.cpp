@@ -9,6 +9,7 @@
 
 #include "config/units_text.hpp"
 #include "experiment/all_reduce_plan.hpp"
+#include "experiment/background.hpp"
 #include "experiment/order_options.hpp"
 #include "io/import/import.hpp"
 #include "io/import/order_file.hpp"
@@ -466,6 +467,9 @@ Setup make_setup(const Spec& spec, Workloads& workloads) {
   add_device_assumptions(setup);
   setup.variation = variation_of(spec.noise);
   setup.training.late = training::late_delays(setup.variation);
+  setup.training.bursts = setup.variation.bursts = make_bursts(spec, setup.cluster);
+  if (!setup.variation.bursts.empty())
+    setup.assumptions.push_back(kBurstAssumption);
   if (spec.training.exchange == Exchange::AllReduce) {
     add_all_reduce(spec, setup);
     place(setup);

@@ -10,6 +10,7 @@
 #include "analysis/statistics.hpp"
 #include "analysis/step_observer.hpp"
 #include "experiment/replication.hpp"
+#include "experiment/traffic.hpp"
 #include "models/plan/fusion.hpp"
 #include "models/training/deadlock.hpp"
 #include "sim/base/assert.hpp"
@@ -40,9 +41,15 @@ Replication replicate(const Setup& setup, const plan::Plan& plan, const training
   const std::uint32_t run = iterations_to_run(compiled, options);
   program::Simulation sim(compiled.program, order, run, &variation);
   analysis::StepObserver observer(compiled, options.warm_up, options.iterations);
-  sim.observe(&observer);
+  // Where others use its links, the job's own messages are counted apart.
+  std::vector<network::LinkId> links;
+  for (std::uint32_t l = 0; l < compiled.program.wires.links.size(); ++l) links.emplace_back(l);
+  Traffic traffic(compiled.program, links, links.size(), observer);
+  const bool others = !setup.training.bursts.empty();
+  sim.observe(others ? static_cast<program::Observer*>(&traffic) : &observer);
   const bool warm = run_steps(compiled, sim, options.warm_up) == program::Status::Reached;
   const Counters begin = read_counters(compiled, sim);
+  const std::vector<double> sent = traffic.bytes();
   observer.restart_staleness();
   const std::uint64_t gradients = observer.gradients();
   const std::uint64_t dropped = sim.late_arrivals();
@@ -51,6 +58,8 @@ Replication replicate(const Setup& setup, const plan::Plan& plan, const training
     return result;
   }
   result.use = resource_use(compiled, begin, read_counters(compiled, sim), options.iterations - options.warm_up);
+  if (others)
+    own_bytes(compiled.program.wires, links, sent, traffic.bytes(), options.iterations - options.warm_up, result.use);
   measure(setup, plan, compiled, sim, observer, options, Time(), result);
   result.gradients = observer.gradients() - gradients;
   result.dropped = sim.late_arrivals() - dropped;

@@ -395,6 +395,14 @@ struct JobHosts {
 };
 JobHosts job_hosts(const Spec& spec);
 
+// "worker 3", "server 0", of several jobs "b worker 3"; none where the cluster has no such process.
+std::optional<cluster::End> find_process(const cluster::Cluster& cluster, const std::string& name);
+
+// What is wrong with a burst between processes of the cluster, if anything: that it would be over at once, so that steps
+// were made of nothing else. `number`: of the entry of cluster.network.background.
+std::optional<Diagnostic> burst_finding(const cluster::Cluster& cluster, const BackgroundSpec& burst,
+                                        std::size_t number);
+
 // Puts the hosts of make_cluster's cluster into the fabric of the spec, whose rates may come from their NICs.
 void set_fabric(const Spec& spec, cluster::Cluster& cluster);
 

@@ -57,7 +57,8 @@ void check(const experiment::Setup& setup) {
                   [](const cluster::Worker& w) { return w.with_worker || !w.pcie.is_unlimited(); }))
     refuse("workers that share a host, or a PCIe rate");
   if (workers[0].device.copies_in() || workers[0].device.copies_out()) refuse("copies to and from a device");
-  if (!setup.variation.none()) refuse("noise");
+  if (!setup.cluster.network.reserved.empty() || !setup.variation.bursts.empty()) refuse("background traffic");
+  if (!setup.variation.noiseless()) refuse("noise");
   if (setup.training.input_time > Duration()) refuse("an input pipeline");
   if (!findings.empty()) throw UserError(findings);
 }

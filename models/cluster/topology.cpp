@@ -107,6 +107,25 @@ Path route(const Cluster& cluster, End from, End to) {
   return path;
 }
 
+bool exists(const Cluster& cluster, LinkRef link) {
+  switch (link.kind) {
+    case LinkKind::WorkerNicUp:
+    case LinkKind::WorkerNicDown:
+    case LinkKind::Loopback:
+    case LinkKind::PcieUp:
+    case LinkKind::PcieDown:
+    case LinkKind::NvlinkUp:
+    case LinkKind::NvlinkDown:
+      return link.of < cluster.workers.size();
+    case LinkKind::ServerNicUp:
+    case LinkKind::ServerNicDown:
+      return link.of < cluster.servers.size();
+    case LinkKind::Fabric:
+      return link.of < cluster.network.fabric.links.size();
+  }
+  return false;
+}
+
 Bandwidth link_rate(const Cluster& cluster, LinkRef link) {
   const Bandwidth whole = whole_rate(cluster, link);
   if (whole.is_unlimited()) return whole;

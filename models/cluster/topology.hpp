@@ -51,7 +51,10 @@ bool reachable(const Cluster& cluster, End from, End to);
 // The ends differ; their ports must be reachable.
 Path route(const Cluster& cluster, End from, End to);
 
-// Payload rate, without what background traffic takes. At least 1 bit/s.
+// Its process, or link of the fabric, is part of the cluster.
+bool exists(const Cluster& cluster, LinkRef link);
+
+// Payload rate, without what constant background traffic takes. At least 1 bit/s.
 Bandwidth link_rate(const Cluster& cluster, LinkRef link);
 // "worker 3 NIC up", "workers 4-7 NIC up", "rack 0 uplink", "worker 3 PCIe down"
 std::string link_name(const Cluster& cluster, LinkRef link);

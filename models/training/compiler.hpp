@@ -89,6 +89,7 @@ class Compiler {
   void add_gate();
   void skip_late_steps();
   void add_markers();
+  void add_background();
 
   const graph::Graph& graph_;
   const cluster::Cluster& cluster_;

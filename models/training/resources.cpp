@@ -128,8 +128,6 @@ void Compiler::add_channels() {
       c.receive = service(server.receive, out_.server_threads[s]);
       push_channel_.push_back(builder_.add_channel(c));
     }
-  std::sort(out_.inner_links.begin(), out_.inner_links.end(),
-            [](const InnerLink& a, const InnerLink& b) { return a.ref < b.ref; });
 }
 
 }  // namespace stretto::training
