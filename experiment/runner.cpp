@@ -36,7 +36,6 @@ Setup one_worker(const Setup& setup) {
       server.on_worker.reset();
     }
   alone.cluster.workers.resize(1);
-  alone.training.all_reduce.per_host = 1;
   return alone;
 }
 

@@ -457,6 +457,18 @@ Experiment load_tree(config::Loader& loader, Node raw, const std::vector<std::st
 
 namespace {
 
+// Keys that have moved: what they are called now.
+void name_moved_keys(Reader& reader) {
+  constexpr std::array<std::array<const char*, 2>, 2> kMoved{
+      {{"all_reduce.per_host", "cluster.workers.per_host"}, {"all_reduce.inside_rate", "cluster.workers.nvlink"}}};
+  for (Diagnostic& d : reader.diagnostics())
+    for (const auto& [before, now] : kMoved)
+      if (d.key == before) {
+        d.message = "hosts and their links belong to the cluster";
+        d.hint = fmt::format("say {}", now);
+      }
+}
+
 Spec read_tree(Reader& reader, const Node& root, const Options& options) {
   Spec s;
   if (!root.is_map()) {
@@ -467,6 +479,7 @@ Spec read_tree(Reader& reader, const Node& root, const Options& options) {
     reader.error(root.place, "stretto", "the version of the file format is missing",
                  fmt::format("begin the file with stretto: {}", config::kFormatVersion));
   config::read_fields(reader, root, spec_fields(), s);
+  name_moved_keys(reader);
   DeviceSpec& device = s.cluster.workers.device;
   if (device.kind == DeviceKind::Cpu && !config::find_path(root, "cluster.workers.device.name")) device.name = "cpu";
   if (s.name.empty() && root.place.source) s.name = std::filesystem::path(root.place.source->file).stem().string();

@@ -118,6 +118,7 @@ struct WorkerGroupSpec {
   std::optional<NicSpec> nic;
   std::optional<std::uint32_t> per_host;
   std::optional<Bandwidth> pcie;
+  std::optional<Bandwidth> nvlink;
   bool operator==(const WorkerGroupSpec&) const = default;
 };
 
@@ -130,7 +131,8 @@ struct WorkersSpec {
   ServiceSpec receive;
   std::uint32_t per_host = 1;
   Bandwidth pcie = Bandwidth::unlimited();
-  std::optional<Bandwidth> nvlink;
+  std::optional<Bandwidth> nvlink;  // none: workers of a host exchange over PCIe
+  Duration nvlink_latency;
   std::vector<WorkerGroupSpec> groups;  // where there are any, count is their sum
   config::Place groups_place;
   bool operator==(const WorkersSpec&) const = default;
@@ -398,8 +400,8 @@ JobHosts job_hosts(const Spec& spec);
 // "worker 3", "server 0", of several jobs "b worker 3"; none where the cluster has no such process.
 std::optional<cluster::End> find_process(const cluster::Cluster& cluster, const std::string& name);
 
-// What is wrong with a burst between processes of the cluster, if anything: that it would be over at once, so that steps
-// were made of nothing else. `number`: of the entry of cluster.network.background.
+// What is wrong with a burst between processes of the cluster, if anything: that it would be over at once, so that
+// steps were made of nothing else. `number`: of the entry of cluster.network.background.
 std::optional<Diagnostic> burst_finding(const cluster::Cluster& cluster, const BackgroundSpec& burst,
                                         std::size_t number);
 

@@ -199,6 +199,10 @@ class Checks {
 
   void check_workers() {
     const WorkersSpec& workers = s_.cluster.workers;
+    const bool links = workers.nvlink || std::any_of(workers.groups.begin(), workers.groups.end(),
+                                                     [](const WorkerGroupSpec& g) { return g.nvlink.has_value(); });
+    if (workers.nvlink_latency > Duration() && !links)
+      refuse("cluster.workers.nvlink.latency", "there are no direct links", "give cluster.workers.nvlink.rate");
     if (!workers.groups.empty()) {
       std::uint64_t sum = 0;
       for (const WorkerGroupSpec& g : workers.groups) sum += g.count;

@@ -45,6 +45,14 @@ std::vector<Change> changes(const Setup& setup, bool own_layout, bool own_placem
     list.push_back({"links between switches 2x faster", ChangeKind::Hardware, [](Setup& s) {
                       for (auto& link : s.cluster.network.fabric.links) link.rate = link.rate.scaled(2);
                     }});
+  const auto& workers = setup.cluster.workers;
+  if (setup.cluster.servers.empty() && std::any_of(workers.begin(), workers.end(), [](const cluster::Worker& w) {
+        return w.with_worker && w.nvlink && !w.nvlink->is_unlimited();
+      }))
+    list.push_back({"NVLink 2x faster", ChangeKind::Hardware, [](Setup& s) {
+                      for (auto& worker : s.cluster.workers)
+                        if (worker.nvlink) worker.nvlink = worker.nvlink->scaled(2);
+                    }});
   const bool servers = !setup.cluster.servers.empty();
   const auto more =
       servers ? cluster::with_servers(setup.cluster, static_cast<std::uint32_t>(setup.cluster.servers.size() + 1))
