@@ -6,14 +6,13 @@
 #include <utility>
 
 #include "analysis/step_observer.hpp"
-#include "experiment/replication.hpp"
 #include "experiment/background.hpp"
+#include "experiment/replication.hpp"
 #include "experiment/resource_use.hpp"
 #include "experiment/traffic.hpp"
 #include "models/cluster/topology.hpp"
 #include "models/training/deadlock.hpp"
 #include "sim/base/assert.hpp"
-#include "sim/base/parallel.hpp"
 #include "sim/base/random.hpp"
 #include "sim/program/joined.hpp"
 #include "sim/program/simulation.hpp"
@@ -216,8 +215,6 @@ void add(JobTraffic& sum, const JobTraffic& more, double share) {
   for (const auto& [link, use] : more.utilisation) sum.utilisation[link] += share * use;
 }
 
-constexpr std::uint32_t kRound = 8;
-
 }  // namespace
 
 std::vector<JobMeasured> simulate_jobs(const JobSet& set, std::span<const std::size_t> which,
@@ -226,30 +223,26 @@ std::vector<JobMeasured> simulate_jobs(const JobSet& set, std::span<const std::s
   const std::size_t jobs = which.size();
   bool random = training::drawn_bursts(set.bursts);
   for (std::size_t i = 0; i < jobs; ++i) random = random || is_random(g.setup(i), plans[i]);
-  const std::uint32_t least = random ? options.min_replications : 1;
-  const std::uint32_t most = random ? std::max(options.max_replications, least) : 1;
   std::vector<Accumulated> sums(jobs);
   std::vector<JobMeasured> result(jobs);
   std::uint32_t done = 0;
-  bool enough = false;
-  for (std::uint32_t first = 0; first < most && !enough;) {
-    std::vector<GroupReplication> round(std::min(most - first, std::max(first == 0 ? least : 0, random ? kRound : 1U)));
-    parallel_for(round.size(), options.threads,
-                 [&](std::size_t i) { round[i] = replicate(g, options, first + static_cast<std::uint32_t>(i)); });
-    first += static_cast<std::uint32_t>(round.size());
-    for (const GroupReplication& r : round) {
-      if (r.of[0].deadlock) {
+  in_rounds(
+      random, options, [&](std::uint32_t number) { return replicate(g, options, number); },
+      [&](const GroupReplication& r, std::uint32_t least) {
         result[0].measured.deadlock = r.of[0].deadlock;
-        return result;
-      }
-      ++done;
-      enough = true;
-      for (std::size_t i = 0; i < jobs; ++i) {
-        enough = sums[i].add(r.of[i], least, options.precision) && enough;
-        add(result[i].traffic, r.traffic[i], 1);
-      }
-      if (enough) break;
-    }
+        if (r.of[0].deadlock) return true;
+        ++done;
+        bool enough = true;
+        for (std::size_t i = 0; i < jobs; ++i) {
+          enough = sums[i].add(r.of[i], least, options.precision) && enough;
+          add(result[i].traffic, r.traffic[i], 1);
+        }
+        return enough;
+      });
+  if (result[0].measured.deadlock) {
+    std::vector<JobMeasured> stuck(jobs);
+    stuck[0].measured.deadlock = result[0].measured.deadlock;
+    return stuck;
   }
   for (std::size_t i = 0; i < jobs; ++i) {
     result[i].measured = sums[i].finish(g.compiled[i], options);

@@ -14,7 +14,6 @@
 #include "models/plan/fusion.hpp"
 #include "models/training/deadlock.hpp"
 #include "sim/base/assert.hpp"
-#include "sim/base/parallel.hpp"
 #include "sim/base/random.hpp"
 #include "sim/program/simulation.hpp"
 #include "sim/record/recorder.hpp"
@@ -65,10 +64,6 @@ Replication replicate(const Setup& setup, const plan::Plan& plan, const training
   result.dropped = sim.late_arrivals() - dropped;
   return result;
 }
-
-// Replications are drawn in rounds of this many, so that several threads have work; the rule that ends them looks at
-// one after the other, whatever the number of threads.
-constexpr std::uint32_t kRound = 8;
 
 }  // namespace
 
@@ -137,28 +132,19 @@ Measured simulate(const Setup& setup, const plan::Plan& plan, const SimulateOpti
   check_size(setup, plan.layout);
   const training::Compiled compiled = training::compile(*setup.graph, setup.cluster, plan.layout, setup.training);
   const program::OrderTable order = training::compile_order(compiled, plan.layout, plan.order, 0);
-  const bool random = is_random(setup, plan);
-  const std::uint32_t least = random ? options.min_replications : 1;
-  const std::uint32_t most = random ? std::max(options.max_replications, least) : 1;
   Accumulated sum;
-  bool enough = false;
-  for (std::uint32_t first = 0; first < most && !enough;) {
-    std::vector<Replication> round(std::min(most - first, std::max(first == 0 ? least : 0, random ? kRound : 1U)));
-    parallel_for(round.size(), options.threads, [&](std::size_t i) {
-      round[i] = replicate(setup, plan, compiled, order, options, first + static_cast<std::uint32_t>(i));
-    });
-    first += static_cast<std::uint32_t>(round.size());
-    for (const Replication& r : round) {
-      if (r.deadlock) {
-        Measured stuck;
-        stuck.deadlock = r.deadlock;
-        return stuck;
-      }
-      if (sum.add(r, least, options.precision)) {
-        enough = true;
-        break;
-      }
-    }
+  std::optional<std::string> deadlock;
+  in_rounds(
+      is_random(setup, plan), options,
+      [&](std::uint32_t number) { return replicate(setup, plan, compiled, order, options, number); },
+      [&](const Replication& r, std::uint32_t least) {
+        deadlock = r.deadlock;
+        return deadlock || sum.add(r, least, options.precision);
+      });
+  if (deadlock) {
+    Measured stuck;
+    stuck.deadlock = deadlock;
+    return stuck;
   }
   return sum.finish(compiled, options);
 }
