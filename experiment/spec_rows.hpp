@@ -47,7 +47,8 @@ bool read_jobs(config::Reader& reader, const config::Node& root, const Options& 
 // The specification of one job: a tree in which `jobs` is empty. Its topology is that of all of them.
 Spec read_job(config::Reader& reader, const config::Node& root, const Options& options);
 bool is_job(const config::Node& root);
-// A job's text with paths of files as seen from the current directory.
+// The value of a path (of `vary` and --set; of a whole job) with paths of files as seen from the current directory.
+config::Node without_directory(const std::string& path, config::Node value);
 config::Node job_without_directory(config::Node item);
 // Rules of groups of workers.
 void check_workers(config::Reader& reader, const config::Node& root, const Spec& s);
