@@ -95,10 +95,8 @@ analysis::OpSums transfer_sums(const Setup& setup, const plan::Layout& layout, s
 }
 
 bool is_random(const Setup& setup, const plan::Plan& plan) {
-  const auto draws = [](plan::Discipline d) {
-    return d == plan::Discipline::Unordered || d == plan::Discipline::Window;
-  };
-  return draws(plan.order.pull.discipline) || draws(plan.order.push.discipline) || setup.drawn();
+  return plan::traits(plan.order.pull.discipline).random || plan::traits(plan.order.push.discipline).random ||
+         setup.drawn();
 }
 
 void check_size(const Setup& setup, const plan::Layout& layout) {

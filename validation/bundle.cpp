@@ -86,7 +86,7 @@ void write_transfers(json::Writer& w, const graph::Graph& graph, const plan::Lay
 
 void write_direction(json::Writer& w, const plan::DirectionOrder& order) {
   w.begin_object(Style::Inline);
-  const bool enforced = order.discipline == Discipline::Window || order.discipline == Discipline::ChainWindow;
+  const bool enforced = plan::has_window(order.discipline);
   w.member("mode", !enforced ? "none" : order.discipline == Discipline::ChainWindow ? "chain_window" : "window");
   if (enforced) w.member("window", std::min<std::uint32_t>(order.window, 1U << 20));
   std::vector<std::uint32_t> ranked;
