@@ -99,6 +99,12 @@ struct WhatIf {
   ChangeKind kind = ChangeKind::Hardware;
 };
 
+// A change that the policy's plan does not go with.
+struct NotTried {
+  std::string change;
+  std::string reason;
+};
+
 // How old gradients are when they take effect: updates of the same transfer by other workers between the hand-over of a
 // worker's pull and its own update, over all transfers and steps that are measured.
 struct Staleness {
@@ -153,6 +159,7 @@ struct PolicyResult {
   Waits pull_waits;
   Waits push_waits;
   std::vector<WhatIf> what_if;  // any order; printed largest gain first
+  std::vector<NotTried> not_tried;
   std::string verdict;
   std::optional<std::string> deadlock;  // the simulation cannot finish: who waits for what; figures above are then 0
 };

@@ -254,6 +254,14 @@ std::string help_sentence(const PolicyResult& result) {
   return text;
 }
 
+std::string not_tried_sentence(const PolicyResult& result) {
+  std::string text;
+  for (const NotTried& n : result.not_tried)
+    text += fmt::format("{}{} ({})", text.empty() ? " Not tried: " : "; ", escape_control(n.change),
+                        escape_control(n.reason));
+  return text.empty() ? text : text + ".";
+}
+
 std::string order_sentence(const PolicyResult& result, std::span<const PolicyResult> point) {
   const double time = result.step_time.estimate.mean;
   const PolicyResult* fastest = nullptr;
@@ -298,7 +306,8 @@ std::string warnings(const PolicyResult& result) {
 
 std::string verdict(const PolicyResult& result, std::span<const PolicyResult> point) {
   if (result.deadlock) return "The step cannot finish (deadlock): " + escape_control(*result.deadlock);
-  std::string text = make_up(result) + help_sentence(result) + order_sentence(result, point) + warnings(result);
+  std::string text = make_up(result) + help_sentence(result) + not_tried_sentence(result) +
+                     order_sentence(result, point) + warnings(result);
   if (!text.empty() && text.front() == ' ') text.erase(0, 1);
   return text;
 }

@@ -45,8 +45,12 @@ void unknown_key(Reader& reader, const Entry& entry, std::string_view prefix, co
                         "write one mapping inside the other; paths with dots are for vary and --set");
   std::string guess = nearest_name(entry.key, names);
   if (!guess.empty()) guess = join_path(prefix, guess);
-  for (const FieldRecord& r : records)
-    if (guess.empty() && r.path.ends_with("." + entry.key)) guess = r.path;
+  if (guess.empty()) {
+    // One of that name elsewhere, the least deep.
+    const auto depth = [](const std::string& path) { return std::count(path.begin(), path.end(), '.'); };
+    for (const FieldRecord& r : records)
+      if (r.path.ends_with("." + entry.key) && (guess.empty() || depth(r.path) < depth(guess))) guess = r.path;
+  }
   std::string hint = guess.empty() ? "" : fmt::format("did you mean '{}'? ", guess);
   hint += "valid here: " + join(names);
   reader.error(entry.place, join_path(prefix, entry.key), "unknown key", std::move(hint));

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "experiment/check_collectives.hpp"
 
-#include <fmt/format.h>
-
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -25,7 +24,7 @@ class CollectiveJobMaker {
     job_.layout = plan.layout;
     job_.order = plan.order;
     job_.algorithm = static_cast<check::Algorithm>(options_.algorithm);
-    job_.per_host = options_.per_host;
+    job_.per_host = std::max(1U, cluster::workers_per_host(cluster_));
     job_.streams = options_.streams;
     job_.barrier = setup.training.barrier;
     job_.fluid = cluster_.network.model == cluster::LinkModel::Fluid;
@@ -55,38 +54,23 @@ class CollectiveJobMaker {
   }
 
   // Links without a limit are left out.
-  void use(check::Channel& channel, const std::string& name, Bandwidth rate) {
-    if (rate.is_unlimited()) return;
-    const auto [at, fresh] = links_.emplace(name, static_cast<std::uint32_t>(job_.links.size()));
-    if (fresh) job_.links.push_back({name, rate});
-    channel.links.push_back(at->second);
-  }
-
   void add_channel(std::uint32_t from, std::uint32_t to) {
     check::Channel channel;
     channel.send = service(cluster_.workers[from].send, from);
     channel.receive = service(cluster_.workers[to].receive, to);
     channel.latency = options_.per_round;
-    const std::uint32_t hosts[] = {from / options_.per_host, to / options_.per_host};
-    const bool inside = hosts[0] == hosts[1];
-    if (inside) {
-      use(channel, cluster_.workers[from].name + " inside its host, up", options_.inside_rate);
-      use(channel, cluster_.workers[to].name + " inside its host, down", options_.inside_rate);
-    } else {
-      // The NIC of a host is that of its first worker.
-      const double efficiency = cluster_.network.efficiency;
-      const auto nic = [&](std::uint32_t host) { return cluster_.workers[host * options_.per_host].nic; };
-      use(channel, fmt::format("host {} NIC up", hosts[0]), nic(hosts[0]).up.scaled(efficiency));
-      if (cluster_.network.fabric.kind == cluster::FabricKind::Star) {
-        channel.latency += cluster_.network.latency;
-      } else {
-        const cluster::Path path = cluster::route(cluster_, {false, from}, {false, to});
-        for (const cluster::LinkRef ref : path.links)
-          if (ref.kind == cluster::LinkKind::Fabric)
-            use(channel, cluster::link_name(cluster_, ref), cluster::link_rate(cluster_, ref));
-        channel.latency += path.latency;
+    const cluster::End ends[] = {{false, from}, {false, to}};
+    const bool inside = cluster::host_of(cluster_, ends[0]) == cluster::host_of(cluster_, ends[1]);
+    if (from != to) {
+      const cluster::Path path = cluster::route(cluster_, ends[0], ends[1]);
+      channel.latency += path.latency;
+      for (const cluster::LinkRef ref : path.links) {
+        const Bandwidth rate = cluster::link_rate(cluster_, ref);
+        if (rate.is_unlimited()) continue;
+        const auto [at, fresh] = links_.emplace(ref, static_cast<std::uint32_t>(job_.links.size()));
+        if (fresh) job_.links.push_back({cluster::link_name(cluster_, ref), rate});
+        channel.links.push_back(at->second);
       }
-      use(channel, fmt::format("host {} NIC down", hosts[1]), nic(hosts[1]).down.scaled(efficiency));
     }
     job_.channels.push_back(std::move(channel));
     job_.caps.push_back(inside ? Bandwidth::unlimited() : cluster_.network.rate_cap);
@@ -96,7 +80,7 @@ class CollectiveJobMaker {
   const training::AllReduce& options_;
   check::CollectiveJob job_;
   std::vector<std::uint32_t> threads_;
-  std::map<std::string, std::uint32_t> links_;
+  std::map<cluster::LinkRef, std::uint32_t> links_;
 };
 
 class CollectiveRecorder : public program::Observer {
@@ -159,6 +143,7 @@ CollectiveRun run_collectives_for_check(const Setup& setup, const plan::Plan& pl
                                         std::uint64_t stream) {
   training::Options options = setup.training;
   options.late.clear();
+  options.bursts.clear();
   options.all_reduce.aggregate = false;
   const training::Compiled compiled = training::compile(*setup.graph, setup.cluster, plan.layout, options);
   const program::OrderTable order = training::compile_order(compiled, plan.layout, plan.order, stream);

@@ -179,6 +179,7 @@ check::Job make_check_job(const Setup& setup, const plan::Plan& plan) { return J
 EngineRun run_for_check(const Setup& setup, const plan::Plan& plan, std::uint32_t steps, std::uint64_t stream) {
   training::Options options = setup.training;
   options.late.clear();
+  options.bursts.clear();
   const training::Compiled compiled = training::compile(*setup.graph, setup.cluster, plan.layout, options);
   const program::OrderTable order = training::compile_order(compiled, plan.layout, plan.order, stream);
   program::Simulation sim(compiled.program, order, steps);

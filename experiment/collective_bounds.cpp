@@ -2,7 +2,9 @@
 #include "experiment/collective_bounds.hpp"
 
 #include <algorithm>
+#include <map>
 
+#include "models/cluster/topology.hpp"
 #include "models/plan/fusion.hpp"
 #include "schedulers/bounds/collective.hpp"
 #include "schedulers/bounds/stages.hpp"
@@ -14,40 +16,45 @@ namespace {
 using bounds::CollectiveResource;
 using training::Part;
 
-// Bytes over each host's NIC.
-struct Traffic {
-  std::vector<std::int64_t> up;
-  std::vector<std::int64_t> down;
-};
+using cluster::LinkKind;
+using cluster::LinkRef;
+using Traffic = std::map<LinkRef, std::int64_t>;  // bytes
 
-Traffic traffic(const training::Collective& c, Bytes bytes) {
-  const std::uint32_t g = std::min(c.host, c.ranks);
-  const std::size_t hosts = (c.ranks + g - 1) / g;
-  Traffic t{std::vector<std::int64_t>(hosts, 0), std::vector<std::int64_t>(hosts, 0)};
-  if (symmetric(c)) {
-    std::int64_t each = 0;
-    for (const training::EqualRound& r : equal_rounds(c, bytes)) each += r.inside ? 0 : r.bytes.count() * g;
-    std::fill(t.up.begin(), t.up.end(), each);
-    std::fill(t.down.begin(), t.down.end(), each);
+// Every link that the collective crosses.
+Traffic traffic(const cluster::Cluster& cluster, const training::AllReduce& o, Part part, Bytes bytes) {
+  const training::Collective c = collective(cluster, o, part);
+  training::RankRoutes routes(cluster);
+  Traffic t;
+  if (!training::why_no_aggregate(cluster, o).empty()) {
+    std::vector<std::int64_t> sent;
+    for (const training::Round& round : rounds(c, bytes))
+      for (const training::Send& s : round)
+        for (const std::uint32_t link : routes.of(s.from, s.to).links) {
+          sent.resize(std::max(sent.size(), routes.links()), 0);
+          sent[link] += s.bytes.count();
+        }
+    for (std::size_t link = 0; link < sent.size(); ++link) t.emplace(routes.ref(link), sent[link]);
     return t;
   }
-  for (const training::Round& round : rounds(c, bytes))
-    for (const training::Send& s : round) {
-      if (s.from / g == s.to / g) continue;
-      t.up[s.from / g] += s.bytes.count();
-      t.down[s.to / g] += s.bytes.count();
-    }
+  std::map<LinkKind, std::int64_t> each;
+  for (const training::EqualRound& r : equal_rounds(c, bytes))
+    for (const std::uint32_t link : routes.of(0, r.inside ? 1 : c.host).links)
+      each[routes.ref(link).kind] += r.bytes.count();
+  for (const auto& [kind, sent] : each) {
+    const bool nic = kind == LinkKind::WorkerNicUp || kind == LinkKind::WorkerNicDown;
+    for (std::uint32_t w = 0; w < c.ranks; w += nic ? c.host : 1) t[{kind, w}] = sent * (nic ? c.host : 1);
+  }
   return t;
 }
 
 class Resources {
  public:
   Resources(const Setup& setup, const cluster::Cluster& cluster) : setup_(setup), cluster_(cluster) {
-    const std::uint32_t g = setup.training.all_reduce.per_host;
-    for (std::size_t w = 0; w < cluster.workers.size(); w += g) {
-      const std::string name = g == 1 ? cluster.workers[w].name : "host " + std::to_string(w / g);
-      list_.push_back({name + " NIC up", w, {}, {}});
-      list_.push_back({name + " NIC down", w, {}, {}});
+    // A byte of each rank crosses all links that any collective does.
+    for (const auto& [link, bytes] : traffic(cluster, setup.training.all_reduce, Part::Whole, Bytes(1))) {
+      if (cluster::link_rate(cluster, link).is_unlimited()) continue;
+      links_.push_back(link);
+      list_.push_back({cluster::link_name(cluster, link), link.kind == LinkKind::Fabric ? 0 : link.of, {}, {}});
     }
     const training::AllReduce& o = setup.training.all_reduce;
     streams_ = o.streams == 1 && training::why_no_aggregate(cluster, o).empty();
@@ -58,20 +65,19 @@ class Resources {
 
   void add(Part part, Bytes bytes) {
     const training::AllReduce& o = setup_.training.all_reduce;
-    const training::Collective c = collective(cluster_, o, part);
-    const Traffic t = traffic(c, bytes);
-    const double efficiency = cluster_.network.efficiency;
+    const Traffic t = traffic(cluster_, o, part, bytes);
     Duration held;
     if (streams_) {
-      const auto rounding = Duration::ps(static_cast<std::int64_t>(equal_rounds(c, bytes).size()));
+      const auto rounding =
+          Duration::ps(static_cast<std::int64_t>(equal_rounds(collective(cluster_, o, part), bytes).size()));
       held = std::max(collective_time(cluster_, o, part, bytes) - rounding, Duration());
     }
     for (std::size_t i = 0; i < list_.size(); ++i) {
       Duration time = held;
-      if (const std::size_t h = i / 2; h < t.up.size()) {
-        const cluster::Nic& nic = cluster_.workers[list_[i].worker].nic;
-        time = i % 2 == 0 ? bounds::least_duration(Bytes(t.up[h]), nic.up.scaled(efficiency))
-                          : bounds::least_duration(Bytes(t.down[h]), nic.down.scaled(efficiency));
+      if (i < links_.size()) {
+        const auto sent = t.find(links_[i]);
+        time =
+            bounds::least_duration(Bytes(sent == t.end() ? 0 : sent->second), cluster::link_rate(cluster_, links_[i]));
       }
       (part == Part::Gather ? list_[i].gather : list_[i].reduce).push_back(time);
     }
@@ -83,6 +89,7 @@ class Resources {
   const Setup& setup_;
   const cluster::Cluster& cluster_;
   bool streams_ = false;
+  std::vector<LinkRef> links_;  // of the first resources
   std::vector<CollectiveResource> list_;
 };
 
@@ -105,7 +112,7 @@ bounds::Bound any_all_reduce_bound(const Setup& setup, const graph::Graph& graph
   plan::fuse(graph, layout, Bytes());
   layout.split = false;
   const auto ranks = static_cast<std::int64_t>(cluster.workers.size());
-  const std::int64_t hosts = ranks / std::min<std::int64_t>(setup.training.all_reduce.per_host, ranks);
+  const std::int64_t hosts = ranks / cluster::workers_per_host(cluster);
   std::vector<CollectiveResource> nics{{"each host's NIC up", 0, {}, {}}, {"each host's NIC down", 0, {}, {}}};
   const double efficiency = cluster.network.efficiency;
   for (const Bytes bytes : plan::bucket_bytes(layout)) {

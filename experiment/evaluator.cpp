@@ -37,8 +37,6 @@ struct Shared {
   std::vector<program::Variation> variations;  // per replication
 };
 
-bool draws(Discipline d) { return d == Discipline::Unordered || d == Discipline::Window; }
-
 // Most that `count` steps may take together for a mean that rounds to `limit` at most; kAbove where there is no limit.
 std::int64_t times(Duration limit, std::int64_t count) {
   std::int64_t most = 0;
@@ -115,15 +113,13 @@ class EngineEvaluator : public search::Evaluator {
   std::uint32_t runs() const { return shared_->iterations + (shared_->compiled.barrier ? 0 : 1); }
 
   bool repeatable(const plan::Order& order) const {
-    const auto resumes = [](Discipline d) {
-      return d == Discipline::Free || d == Discipline::Strict || d == Discipline::Priority || plan::has_credit(d);
-    };
+    const auto resumes = [](Discipline d) { return !plan::traits(d).random && !plan::has_window(d); };
     return !all_reduce() && shared_->setup.variation.none() && resumes(order.pull.discipline) &&
            resumes(order.push.discipline);
   }
 
   Duration cost_of(const plan::Order& order, Duration stop_above) {
-    const bool drawn = draws(order.pull.discipline) || draws(order.push.discipline);
+    const bool drawn = plan::traits(order.pull.discipline).random || plan::traits(order.push.discipline).random;
     const bool random = drawn || shared_->setup.drawn();
     if (random) return mean_of_replications(order, stop_above);
     if (next_base_ && (!base_ || activities_since_base_ >= 2 * base_->activities)) make_base();
@@ -201,7 +197,8 @@ class EngineEvaluator : public search::Evaluator {
     Time last;
     for (std::uint32_t w = 0; w < workers; ++w) last = std::max(last, at(w, warm));
     const Time end = after(last, times(limit, measured));
-    const std::uint32_t first = workers == 1 ? warm + kEqualSteps : shared_->iterations;
+    const bool repeats = workers == 1 && shared_->setup.variation.bursts.empty();
+    const std::uint32_t first = repeats ? warm + kEqualSteps : shared_->iterations;
     for (std::uint32_t i = std::min(first, shared_->iterations); i <= shared_->iterations; ++i) {
       if (work_.run_until(i, end) != Status::Reached) return std::nullopt;
       // If all goes on as it is, the rest of the window is known.
@@ -286,8 +283,8 @@ std::unique_ptr<search::Evaluator> make_engine_evaluator(const Setup& setup, con
   shared->setup = setup;
   shared->options = options;
   shared->compiled = training::compile(*setup.graph, setup.cluster, setup.layout, setup.training);
-  const bool changes =
-      !setup.variation.slow_workers.empty() || !setup.variation.nics.empty() || setup.variation.stragglers;
+  const bool changes = !setup.variation.slow_workers.empty() || !setup.variation.nics.empty() ||
+                       setup.variation.stragglers || !setup.variation.bursts.empty();
   if (!setup.training.barrier) {
     shared->warm_up = options.steady_warm_up;
     shared->iterations = options.steady_warm_up + options.steady_steps;

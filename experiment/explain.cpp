@@ -296,9 +296,7 @@ class Explainer {
         order.pull.discipline = fifo.pull.discipline;
         order.pull.credit = {};
         order.pull.window = 0;
-        change(fmt::format("discipline of pulls (else {})",
-                           plan::kDisciplineNames[static_cast<std::size_t>(fifo.pull.discipline)]),
-               cost_of(order));
+        change(fmt::format("discipline of pulls (else {})", plan::traits(fifo.pull.discipline).name), cost_of(order));
       }
     }
     if (push_ordered) {

@@ -141,8 +141,8 @@ std::vector<std::string> assumptions(const Setup& setup) {
   list.push_back(network.model == cluster::LinkModel::Fluid
                      ? "links are shared max-min fairly; no packet loss, no slow start"
                      : "links forward whole messages or chunks first in, first out");
-  list.push_back(setup.variation.none() ? "op times are those of the profile; no noise"
-                                        : "op times are those of the profile, varied as asked for");
+  list.push_back(setup.variation.noiseless() ? "op times are those of the profile; no noise"
+                                             : "op times are those of the profile, varied as asked for");
   if (setup.cluster.servers.empty()) {
     if (setup.cluster.workers[0].nic.down.is_unlimited())
       list.push_back("NICs have no limit, so that transfers take no time: give workers.nic");

@@ -60,7 +60,7 @@ training::VariationSpec idealise(const training::VariationSpec& variation, Cause
   training::VariationSpec v = variation;
   // Every field belongs to a cause: this stops compiling when there is one more. What the set-up derives from it
   // elsewhere (training options) must go with it in idealise(Setup).
-  auto& [cv, law, factors, stragglers, slow_workers, nics, late_starts] = v;
+  auto& [cv, law, factors, stragglers, slow_workers, nics, late_starts, bursts] = v;
   if (holds(causes, Cause::Noise)) {
     cv = 0;
     law = {};
@@ -71,7 +71,10 @@ training::VariationSpec idealise(const training::VariationSpec& variation, Cause
     slow_workers.clear();
     late_starts.clear();
   }
-  if (holds(causes, Cause::Links)) nics.clear();
+  if (holds(causes, Cause::Links)) {
+    nics.clear();
+    bursts.clear();
+  }
   return v;
 }
 
@@ -79,6 +82,7 @@ Setup idealise(const Setup& setup, CauseSet causes) {
   Setup ideal = setup;
   ideal.variation = idealise(setup.variation, causes);
   ideal.training.late = training::late_delays(ideal.variation);
+  ideal.training.bursts = ideal.variation.bursts;
   if (holds(causes, Cause::SlowWorkers)) {
     std::vector<double> speeds;
     for (const cluster::Worker& worker : ideal.cluster.workers) speeds.push_back(worker.device.speed);

@@ -6,12 +6,13 @@
 #include <utility>
 
 #include "analysis/step_observer.hpp"
+#include "experiment/background.hpp"
 #include "experiment/replication.hpp"
 #include "experiment/resource_use.hpp"
+#include "experiment/traffic.hpp"
 #include "models/cluster/topology.hpp"
 #include "models/training/deadlock.hpp"
 #include "sim/base/assert.hpp"
-#include "sim/base/parallel.hpp"
 #include "sim/base/random.hpp"
 #include "sim/program/joined.hpp"
 #include "sim/program/simulation.hpp"
@@ -24,28 +25,6 @@ using cluster::LinkKind;
 using cluster::LinkRef;
 using program::Status;
 
-// Bytes of a job's delivered messages by link of all jobs.
-class Traffic : public program::Observer {
- public:
-  Traffic(const program::StepProgram& program, const std::vector<network::LinkId>& links, std::size_t all,
-          program::Observer& next)
-      : program_(&program), links_(&links), next_(&next), bytes_(all, 0) {}
-  void on_end(const program::ActivityRecord& r) override {
-    const program::Activity& a = program_->activities[r.activity];
-    if (a.kind == program::Kind::Message)
-      for (const network::LinkId link : program_->wires.path(program_->channels[a.where].route))
-        bytes_[(*links_)[link.index()].index()] += static_cast<double>(a.amount);
-    next_->on_end(r);
-  }
-  const std::vector<double>& bytes() const { return bytes_; }
-
- private:
-  const program::StepProgram* program_;
-  const std::vector<network::LinkId>* links_;
-  program::Observer* next_;
-  std::vector<double> bytes_;
-};
-
 // The jobs of one simulation, compiled.
 struct Group {
   const JobSet* set = nullptr;
@@ -53,7 +32,8 @@ struct Group {
   std::span<const plan::Plan> plans;
   std::vector<training::Compiled> compiled;
   std::vector<program::OrderTable> orders;
-  std::vector<LinkRef> links;  // of the joined network
+  training::Compiled background;  // the last part, if there is any
+  std::vector<LinkRef> links;     // of the joined network
   program::Joined joined;
   std::vector<program::Simulation::Goal> warm, end;
 
@@ -78,6 +58,14 @@ Group compile_group(const JobSet& set, std::span<const std::size_t> which, std::
   std::vector<network::Link> links;
   std::vector<program::Part> parts;
   g.compiled.reserve(which.size());
+  const auto link_of = [&](LinkRef ref, Bandwidth capacity) {
+    const auto [it, fresh] = place.try_emplace(ref, static_cast<std::uint32_t>(links.size()));
+    if (fresh) {
+      links.push_back({set.link_name(ref), capacity});
+      g.links.push_back(ref);
+    }
+    return network::LinkId(it->second);
+  };
   for (std::size_t i = 0; i < which.size(); ++i) {
     const Setup& setup = g.setup(i);
     check_size(setup, plans[i].layout);
@@ -88,16 +76,20 @@ Group compile_group(const JobSet& set, std::span<const std::size_t> which, std::
     STRETTO_ASSERT(c.link_refs.size() == c.program.wires.links.size(), "{} of {} links", c.link_refs.size(),
                    c.program.wires.links.size());
     program::Part part{&c.program, {}, stream_key(0, "job " + set.names[which[i]])};
-    for (std::size_t l = 0; l < c.link_refs.size(); ++l) {
-      const LinkRef ref = set.global(which[i], c.link_refs[l]);
-      const auto [it, fresh] = place.try_emplace(ref, static_cast<std::uint32_t>(links.size()));
-      if (fresh) {
-        links.push_back({set.link_name(ref), c.program.wires.links[l].capacity});
-        g.links.push_back(ref);
-      }
-      part.links.emplace_back(it->second);
-    }
+    for (std::size_t l = 0; l < c.link_refs.size(); ++l)
+      part.links.push_back(link_of(set.global(which[i], c.link_refs[l]), c.program.wires.links[l].capacity));
     parts.push_back(std::move(part));
+  }
+  if (!set.bursts.empty()) {
+    g.background = training::compile_background(set.hosts.all, set.bursts);
+    const program::StepProgram& p = g.background.program;
+    program::Part part{&p, {}, stream_key(0, "background")};
+    for (std::size_t l = 0; l < p.wires.links.size(); ++l)
+      part.links.push_back(link_of(g.background.link_refs[l], p.wires.links[l].capacity));
+    parts.push_back(std::move(part));
+    program::OrderTable& table = g.orders.emplace_back();
+    table.discipline.assign(p.channels.size(), channel::HandOver::Free);
+    table.rank.assign(p.size(), program::kPassFreely);
   }
   g.joined = program::join(parts, links, which.size() > 1);
   for (std::size_t i = 0; i < which.size(); ++i) {
@@ -139,25 +131,13 @@ JobTraffic traffic_of(const Group& g, const std::vector<double>& begin, const st
   return t;
 }
 
-// Own bytes per step in place of those of all jobs.
-void own_bytes(const Group& g, std::size_t i, const std::vector<double>& begin, const std::vector<double>& end,
-               std::uint32_t steps, std::vector<analysis::ResourceUse>& uses) {
-  const network::Wires& wires = g.compiled[i].program.wires;
-  for (analysis::ResourceUse& use : uses)
-    for (std::size_t l = 0; l < wires.links.size() && use.bytes_per_step > 0; ++l) {
-      if (wires.links[l].name != use.name) continue;
-      const std::size_t at = i * g.links.size() + g.joined.links[i][l].index();
-      use.bytes_per_step = (end[at] - begin[at]) / steps;
-      break;
-    }
-}
-
 GroupReplication replicate(const Group& g, const SimulateOptions& options, std::uint32_t number) {
   const std::size_t jobs = g.which.size();
   const program::OrderTable order = program::join(g.joined, g.orders, order_stream(options.seed, number));
   std::vector<program::Variation> own;
   for (std::size_t i = 0; i < jobs; ++i)
     own.push_back(training::compile_variation(g.compiled[i], g.setup(i).variation, 0));
+  if (!g.set->bursts.empty()) own.push_back(training::background_variation(g.background, g.set->bursts));
   const program::Variation variation = program::join(g.joined, own, noise_stream(options.seed, number));
   std::uint32_t run = options.iterations + 1;
   if (jobs == 1) run = iterations_to_run(g.compiled.front(), options);
@@ -207,7 +187,8 @@ GroupReplication replicate(const Group& g, const SimulateOptions& options, std::
         const Counters end = read_counters(g.compiled[i], views[i]);
         const std::vector<double> bytes = bytes_of(traffic);
         r.use = resource_use(g.compiled[i], w.begin, end, steps);
-        own_bytes(g, i, w.bytes, bytes, steps, r.use);
+        own_bytes(g.compiled[i].program.wires, g.joined.links[i], std::span(w.bytes).subspan(i * links, links),
+                  std::span(bytes).subspan(i * links, links), steps, r.use);
         std::vector<double> moved = carried();
         for (std::size_t l = 0; l < links; ++l) moved[l] -= w.carried[l];
         result.traffic[i] = traffic_of(g, w.bytes, bytes, moved, (end.now - w.begin.now).seconds());
@@ -234,40 +215,34 @@ void add(JobTraffic& sum, const JobTraffic& more, double share) {
   for (const auto& [link, use] : more.utilisation) sum.utilisation[link] += share * use;
 }
 
-constexpr std::uint32_t kRound = 8;
-
 }  // namespace
 
 std::vector<JobMeasured> simulate_jobs(const JobSet& set, std::span<const std::size_t> which,
                                        std::span<const plan::Plan> plans, const SimulateOptions& options) {
   const Group g = compile_group(set, which, plans, options);
   const std::size_t jobs = which.size();
-  bool random = false;
+  bool random = training::drawn_bursts(set.bursts);
   for (std::size_t i = 0; i < jobs; ++i) random = random || is_random(g.setup(i), plans[i]);
-  const std::uint32_t least = random ? options.min_replications : 1;
-  const std::uint32_t most = random ? std::max(options.max_replications, least) : 1;
   std::vector<Accumulated> sums(jobs);
   std::vector<JobMeasured> result(jobs);
   std::uint32_t done = 0;
-  bool enough = false;
-  for (std::uint32_t first = 0; first < most && !enough;) {
-    std::vector<GroupReplication> round(std::min(most - first, std::max(first == 0 ? least : 0, random ? kRound : 1U)));
-    parallel_for(round.size(), options.threads,
-                 [&](std::size_t i) { round[i] = replicate(g, options, first + static_cast<std::uint32_t>(i)); });
-    first += static_cast<std::uint32_t>(round.size());
-    for (const GroupReplication& r : round) {
-      if (r.of[0].deadlock) {
+  in_rounds(
+      random, options, [&](std::uint32_t number) { return replicate(g, options, number); },
+      [&](const GroupReplication& r, std::uint32_t least) {
         result[0].measured.deadlock = r.of[0].deadlock;
-        return result;
-      }
-      ++done;
-      enough = true;
-      for (std::size_t i = 0; i < jobs; ++i) {
-        enough = sums[i].add(r.of[i], least, options.precision) && enough;
-        add(result[i].traffic, r.traffic[i], 1);
-      }
-      if (enough) break;
-    }
+        if (r.of[0].deadlock) return true;
+        ++done;
+        bool enough = true;
+        for (std::size_t i = 0; i < jobs; ++i) {
+          enough = sums[i].add(r.of[i], least, options.precision) && enough;
+          add(result[i].traffic, r.traffic[i], 1);
+        }
+        return enough;
+      });
+  if (result[0].measured.deadlock) {
+    std::vector<JobMeasured> stuck(jobs);
+    stuck[0].measured.deadlock = result[0].measured.deadlock;
+    return stuck;
   }
   for (std::size_t i = 0; i < jobs; ++i) {
     result[i].measured = sums[i].finish(g.compiled[i], options);
@@ -324,6 +299,7 @@ JobSet make_job_set(const Spec& spec, Workloads& workloads) {
   set.hosts = job_hosts(spec);
   set_fabric(spec, set.hosts.all);
   const cluster::Cluster& all = set.hosts.all;
+  set.bursts = make_bursts(spec, all);
   for (const Spec& job : spec.jobs) {
     Spec own = job;
     own.cluster.network.topology = {};

@@ -29,6 +29,7 @@ struct JobSet {
   std::vector<Duration> starts;
   std::vector<Setup> setups;  // each with its own processes, in the fabric of all, with the NICs of the hosts it uses
   JobHosts hosts;             // in the fabric
+  std::vector<training::Burst> bursts;  // of background traffic, between hosts of all jobs
   // The link of the cluster of all jobs that a link of the job's own cluster is.
   cluster::LinkRef global(std::size_t job, cluster::LinkRef ref) const;
   std::string link_name(cluster::LinkRef global) const;

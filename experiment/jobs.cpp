@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "analysis/words.hpp"
+#include "experiment/background.hpp"
 #include "experiment/comparison.hpp"
 #include "experiment/figures.hpp"
 #include "experiment/job_simulation.hpp"
@@ -91,6 +92,7 @@ class Jobs {
     out_.assumptions.push_back(
         "jobs share links (NICs of hosts that several use, links between switches) and nothing else: each has devices "
         "and service threads of its own");
+    if (!set_.bursts.empty()) out_.assumptions.push_back(kBurstAssumption);
     out_.assumptions.push_back("every job goes on making steps until all are measured");
     for (const Setup& setup : set_.setups)
       for (const std::string& text : assumptions(setup))

@@ -31,7 +31,8 @@ void add_workers(const WorkersSpec& all, const WorkerGroupSpec& group, cluster::
                            service(all.receive)};
     if (i % per_host != 0) worker.with_worker = first + i - i % per_host;
     worker.pcie = group.pcie.value_or(all.pcie);
-    worker.nvlink = all.nvlink;
+    worker.nvlink = group.nvlink ? group.nvlink : all.nvlink;
+    worker.nvlink_latency = all.nvlink_latency;
     out.workers.push_back(std::move(worker));
   }
 }
@@ -48,7 +49,7 @@ cluster::Cluster make_cluster(const Spec& spec) {
   const auto nic = [](const NicSpec& n) { return cluster::Nic{n.up, n.down}; };
   const auto service = [](const ServiceSpec& v) { return cluster::ServiceCost{v.per_message, v.per_byte_ps}; };
   cluster::Cluster out;
-  if (c.workers.groups.empty()) add_workers(c.workers, {c.workers.count, {}, {}, {}, {}, {}, {}}, out);
+  if (c.workers.groups.empty()) add_workers(c.workers, {c.workers.count, {}, {}, {}, {}, {}, {}, {}}, out);
   for (const WorkerGroupSpec& group : c.workers.groups) add_workers(c.workers, group, out);
   std::vector<std::uint32_t> worker_hosts;  // first workers
   for (std::uint32_t w = 0; w < out.workers.size(); ++w)

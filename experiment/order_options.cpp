@@ -200,7 +200,7 @@ class Chooser {
                              : Discipline::Credit;
     else if (defaults.discipline)
       order.discipline = kDisciplineOf[*defaults.discipline];
-    const bool windowed = order.discipline == Discipline::Window || order.discipline == Discipline::ChainWindow;
+    const bool windowed = order.discipline && plan::has_window(*order.discipline);
     const bool credited = order.discipline && plan::has_credit(*order.discipline);
     if (given_.window && !windowed)
       reader_.error(places_["window"], key_ + ".window", "does not go with this discipline",

@@ -12,7 +12,7 @@ using plan::Discipline;
 
 namespace {
 
-bool has_ranks(Discipline d) { return d != Discipline::Free && d != Discipline::Unordered; }
+bool has_ranks(Discipline d) { return plan::traits(d).ranks; }
 bool over_all_servers(Discipline d) { return plan::has_credit(d); }
 // The table numbers these densely over all servers, the others per server.
 bool global_places(Discipline d) { return plan::has_credit(d) || d == Discipline::Priority; }

@@ -2,9 +2,11 @@
 // What one replication of one job says, and what several say together.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "analysis/result.hpp"
@@ -14,6 +16,7 @@
 #include "experiment/simulate.hpp"
 #include "models/plan/plan.hpp"
 #include "models/training/compile.hpp"
+#include "sim/base/parallel.hpp"
 #include "sim/program/joined.hpp"
 
 namespace stretto::experiment {
@@ -59,5 +62,25 @@ class Accumulated {
   double efficiency_ = 0;
   std::size_t efficiencies_ = 0;
 };
+
+// Replications in rounds until `take` says that they are enough: one where nothing is drawn (`random` false), else from
+// the least number on to the most. `replicate(number)` makes one, on any thread; `take(replication, least)` gets one
+// after the other, so that the answer does not depend on the number of threads. Rounds are of kRound, so that several
+// threads have work.
+inline constexpr std::uint32_t kRound = 8;
+template <class Replicate, class Take>
+void in_rounds(bool random, const SimulateOptions& options, Replicate&& replicate, Take&& take) {
+  const std::uint32_t least = random ? options.min_replications : 1;
+  const std::uint32_t most = random ? std::max(options.max_replications, least) : 1;
+  for (std::uint32_t first = 0; first < most;) {
+    const std::uint32_t size = std::max(first == 0 ? least : 0, random ? kRound : 1U);
+    std::vector<std::invoke_result_t<Replicate&, std::uint32_t>> round(std::min(most - first, size));
+    parallel_for(round.size(), options.threads,
+                 [&](std::size_t i) { round[i] = replicate(first + static_cast<std::uint32_t>(i)); });
+    first += static_cast<std::uint32_t>(round.size());
+    for (const auto& replication : round)
+      if (take(replication, least)) return;
+  }
+}
 
 }  // namespace stretto::experiment

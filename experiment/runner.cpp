@@ -36,7 +36,6 @@ Setup one_worker(const Setup& setup) {
       server.on_worker.reset();
     }
   alone.cluster.workers.resize(1);
-  alone.training.all_reduce.per_host = 1;
   return alone;
 }
 
@@ -150,7 +149,7 @@ class Runner {
                                    (static_cast<double>(setup.cluster.workers.size()) * single);
     else
       r.scaling_efficiency.reason = "one worker ends in a deadlock";
-    if (options_.advice) r.what_if = what_if(setup, policy, r.step_time.estimate.mean, options);
+    if (options_.advice) what_if(setup, policy, r.step_time.estimate.mean, options, r);
   }
 
   const Experiment& experiment_;

@@ -27,7 +27,7 @@ constexpr std::size_t kMostRanks = 20'000'000;
 
 void write_direction(json::Writer& w, const char* key, const plan::DirectionOrder& order) {
   w.key(key).begin_object(Style::Inline);
-  w.member("discipline", plan::kDisciplineNames[static_cast<std::size_t>(order.discipline)]);
+  w.member("discipline", plan::traits(order.discipline).name);
   w.member("credit", order.credit.count()).member("window", order.window);
   const auto list = [&](const std::vector<std::uint32_t>& ranks) {
     w.begin_array();
@@ -78,9 +78,9 @@ void read_direction(const json::Value& value, plan::DirectionOrder& order) {
        [&](const json::Value& v) {
          const auto name = v.string();
          if (!name) return;
-         const auto* known = std::find(std::begin(plan::kDisciplineNames), std::end(plan::kDisciplineNames), *name);
-         if (known == std::end(plan::kDisciplineNames)) return v.error("unknown discipline");
-         order.discipline = static_cast<plan::Discipline>(known - std::begin(plan::kDisciplineNames));
+         const auto known = plan::find_discipline(*name);
+         if (!known) return v.error("unknown discipline");
+         order.discipline = *known;
        }},
       {"credit", true, [&](const json::Value& v) { order.credit = Bytes(v.integer(0, kMost).value_or(0)); }},
       {"window", true,

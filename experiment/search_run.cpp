@@ -476,8 +476,8 @@ class Search {
   // A checkpoint comes from a file.
   void check_fits(const plan::Layout& layout, const search::Problem& problem) const {
     const auto fits = [&](const plan::DirectionOrder& d) {
-      const bool ranked = d.discipline != plan::Discipline::Free && d.discipline != plan::Discipline::Unordered;
-      const bool window = d.discipline == plan::Discipline::Window || d.discipline == plan::Discipline::ChainWindow;
+      const bool ranked = plan::traits(d.discipline).ranks;
+      const bool window = plan::has_window(d.discipline);
       return d.rank.size() == (ranked ? layout.transfers.size() : 0) && (!window || d.window > 0) &&
              credit_fits(layout, d) &&
              std::all_of(d.alternatives.begin(), d.alternatives.end(),

@@ -9,6 +9,7 @@
 
 #include "config/units_text.hpp"
 #include "experiment/all_reduce_plan.hpp"
+#include "experiment/background.hpp"
 #include "experiment/order_options.hpp"
 #include "io/import/import.hpp"
 #include "io/import/order_file.hpp"
@@ -290,6 +291,7 @@ training::Options training_of(const Spec& spec) {
 // Why no worker can stand for all of them.
 std::string why_no_aggregate(const Setup& setup) {
   if (!setup.variation.nics.empty()) return "noise changes the rates of single NICs";
+  if (!setup.variation.bursts.empty()) return "bursts of background traffic cross single links";
   return training::why_no_aggregate(setup.cluster, setup.training.all_reduce);
 }
 
@@ -300,8 +302,6 @@ void add_all_reduce(const Spec& spec, Setup& setup) {
   o.algorithm = static_cast<training::Algorithm>(a.algorithm);
   o.per_round = a.per_round;
   o.streams = a.streams;
-  o.per_host = std::min(a.per_host, spec.cluster.workers.count);
-  o.inside_rate = a.inside_rate;
   setup.fusion = a.fusion;
   setup.split = a.split;
   const std::string reason = why_no_aggregate(setup);
@@ -466,6 +466,8 @@ Setup make_setup(const Spec& spec, Workloads& workloads) {
   add_device_assumptions(setup);
   setup.variation = variation_of(spec.noise);
   setup.training.late = training::late_delays(setup.variation);
+  setup.training.bursts = setup.variation.bursts = make_bursts(spec, setup.cluster);
+  if (!setup.variation.bursts.empty()) setup.assumptions.push_back(kBurstAssumption);
   if (spec.training.exchange == Exchange::AllReduce) {
     add_all_reduce(spec, setup);
     place(setup);

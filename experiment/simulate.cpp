@@ -10,10 +10,10 @@
 #include "analysis/statistics.hpp"
 #include "analysis/step_observer.hpp"
 #include "experiment/replication.hpp"
+#include "experiment/traffic.hpp"
 #include "models/plan/fusion.hpp"
 #include "models/training/deadlock.hpp"
 #include "sim/base/assert.hpp"
-#include "sim/base/parallel.hpp"
 #include "sim/base/random.hpp"
 #include "sim/program/simulation.hpp"
 #include "sim/record/recorder.hpp"
@@ -40,9 +40,15 @@ Replication replicate(const Setup& setup, const plan::Plan& plan, const training
   const std::uint32_t run = iterations_to_run(compiled, options);
   program::Simulation sim(compiled.program, order, run, &variation);
   analysis::StepObserver observer(compiled, options.warm_up, options.iterations);
-  sim.observe(&observer);
+  // Where others use its links, the job's own messages are counted apart.
+  std::vector<network::LinkId> links;
+  for (std::uint32_t l = 0; l < compiled.program.wires.links.size(); ++l) links.emplace_back(l);
+  Traffic traffic(compiled.program, links, links.size(), observer);
+  const bool others = !setup.training.bursts.empty();
+  sim.observe(others ? static_cast<program::Observer*>(&traffic) : &observer);
   const bool warm = run_steps(compiled, sim, options.warm_up) == program::Status::Reached;
   const Counters begin = read_counters(compiled, sim);
+  const std::vector<double> sent = traffic.bytes();
   observer.restart_staleness();
   const std::uint64_t gradients = observer.gradients();
   const std::uint64_t dropped = sim.late_arrivals();
@@ -51,15 +57,13 @@ Replication replicate(const Setup& setup, const plan::Plan& plan, const training
     return result;
   }
   result.use = resource_use(compiled, begin, read_counters(compiled, sim), options.iterations - options.warm_up);
+  if (others)
+    own_bytes(compiled.program.wires, links, sent, traffic.bytes(), options.iterations - options.warm_up, result.use);
   measure(setup, plan, compiled, sim, observer, options, Time(), result);
   result.gradients = observer.gradients() - gradients;
   result.dropped = sim.late_arrivals() - dropped;
   return result;
 }
-
-// Replications are drawn in rounds of this many, so that several threads have work; the rule that ends them looks at
-// one after the other, whatever the number of threads.
-constexpr std::uint32_t kRound = 8;
 
 }  // namespace
 
@@ -91,10 +95,8 @@ analysis::OpSums transfer_sums(const Setup& setup, const plan::Layout& layout, s
 }
 
 bool is_random(const Setup& setup, const plan::Plan& plan) {
-  const auto draws = [](plan::Discipline d) {
-    return d == plan::Discipline::Unordered || d == plan::Discipline::Window;
-  };
-  return draws(plan.order.pull.discipline) || draws(plan.order.push.discipline) || setup.drawn();
+  return plan::traits(plan.order.pull.discipline).random || plan::traits(plan.order.push.discipline).random ||
+         setup.drawn();
 }
 
 void check_size(const Setup& setup, const plan::Layout& layout) {
@@ -128,28 +130,19 @@ Measured simulate(const Setup& setup, const plan::Plan& plan, const SimulateOpti
   check_size(setup, plan.layout);
   const training::Compiled compiled = training::compile(*setup.graph, setup.cluster, plan.layout, setup.training);
   const program::OrderTable order = training::compile_order(compiled, plan.layout, plan.order, 0);
-  const bool random = is_random(setup, plan);
-  const std::uint32_t least = random ? options.min_replications : 1;
-  const std::uint32_t most = random ? std::max(options.max_replications, least) : 1;
   Accumulated sum;
-  bool enough = false;
-  for (std::uint32_t first = 0; first < most && !enough;) {
-    std::vector<Replication> round(std::min(most - first, std::max(first == 0 ? least : 0, random ? kRound : 1U)));
-    parallel_for(round.size(), options.threads, [&](std::size_t i) {
-      round[i] = replicate(setup, plan, compiled, order, options, first + static_cast<std::uint32_t>(i));
-    });
-    first += static_cast<std::uint32_t>(round.size());
-    for (const Replication& r : round) {
-      if (r.deadlock) {
-        Measured stuck;
-        stuck.deadlock = r.deadlock;
-        return stuck;
-      }
-      if (sum.add(r, least, options.precision)) {
-        enough = true;
-        break;
-      }
-    }
+  std::optional<std::string> deadlock;
+  in_rounds(
+      is_random(setup, plan), options,
+      [&](std::uint32_t number) { return replicate(setup, plan, compiled, order, options, number); },
+      [&](const Replication& r, std::uint32_t least) {
+        deadlock = r.deadlock;
+        return deadlock || sum.add(r, least, options.precision);
+      });
+  if (deadlock) {
+    Measured stuck;
+    stuck.deadlock = deadlock;
+    return stuck;
   }
   return sum.finish(compiled, options);
 }

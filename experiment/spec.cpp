@@ -174,55 +174,6 @@ void check_noise(Reader& reader, const Node& root, const Spec& s) {
   });
 }
 
-void resolve(Node& value) {
-  if (value.is_scalar()) value.text = value.place.resolve(value.text);
-}
-
-void resolve_file(Node& mapping) {
-  if (config::Entry* file = mapping.find("file")) resolve(file->value);
-}
-
-// {name: PATH} or {name: {file: PATH}}.
-void resolve_policy(Node& policy) {
-  for (config::Entry& entry : policy.entries) {
-    resolve(entry.value);
-    resolve_file(entry.value);
-  }
-}
-
-// Paths of files as seen from the current directory, since the text leaves its file.
-Node without_directory(const std::string& path, Node value) {
-  if (path == "jobs")
-    for (Node& item : value.items) item = job_without_directory(std::move(item));
-  if (path.starts_with("jobs[")) {
-    const std::size_t dot = path.find('.');
-    if (dot == std::string::npos) return job_without_directory(std::move(value));
-    return without_directory(path.substr(dot + 1), std::move(value));
-  }
-  if (path == "policy") resolve_policy(value);
-  if (path.starts_with("policy.") && (path.find('.', 7) == std::string::npos || path.ends_with(".file"))) {
-    resolve(value);
-    resolve_file(value);
-  }
-  if (path == "workload.file" || path == "noise.factors") resolve(value);
-  if (path == "noise")
-    if (config::Entry* factors = value.find("factors")) resolve(factors->value);
-  if (path == "workload") resolve_file(value);
-  if (path == "policies")
-    for (Node& policy : value.items) resolve_policy(policy);
-  if (!path.starts_with("policies[")) return value;
-  const std::size_t end = path.find(']');
-  if (end + 1 == path.size()) {
-    resolve_policy(value);
-  } else if (path.find('.', end + 2) == std::string::npos) {
-    resolve(value);
-    resolve_file(value);
-  } else if (path.ends_with(".file")) {
-    resolve(value);
-  }
-  return value;
-}
-
 constexpr const char* kWorkersPath = "cluster.workers.count";
 constexpr const char* kBatchPath = "workload.batch_per_worker";
 
@@ -457,6 +408,18 @@ Experiment load_tree(config::Loader& loader, Node raw, const std::vector<std::st
 
 namespace {
 
+// Keys that have moved: what they are called now.
+void name_moved_keys(Reader& reader) {
+  constexpr std::array<std::array<const char*, 2>, 2> kMoved{
+      {{"all_reduce.per_host", "cluster.workers.per_host"}, {"all_reduce.inside_rate", "cluster.workers.nvlink"}}};
+  for (Diagnostic& d : reader.diagnostics())
+    for (const auto& [before, now] : kMoved)
+      if (d.key == before) {
+        d.message = "hosts and their links belong to the cluster";
+        d.hint = fmt::format("say {}", now);
+      }
+}
+
 Spec read_tree(Reader& reader, const Node& root, const Options& options) {
   Spec s;
   if (!root.is_map()) {
@@ -467,6 +430,7 @@ Spec read_tree(Reader& reader, const Node& root, const Options& options) {
     reader.error(root.place, "stretto", "the version of the file format is missing",
                  fmt::format("begin the file with stretto: {}", config::kFormatVersion));
   config::read_fields(reader, root, spec_fields(), s);
+  name_moved_keys(reader);
   DeviceSpec& device = s.cluster.workers.device;
   if (device.kind == DeviceKind::Cpu && !config::find_path(root, "cluster.workers.device.name")) device.name = "cpu";
   if (s.name.empty() && root.place.source) s.name = std::filesystem::path(root.place.source->file).stem().string();

@@ -118,6 +118,7 @@ struct WorkerGroupSpec {
   std::optional<NicSpec> nic;
   std::optional<std::uint32_t> per_host;
   std::optional<Bandwidth> pcie;
+  std::optional<Bandwidth> nvlink;
   bool operator==(const WorkerGroupSpec&) const = default;
 };
 
@@ -130,7 +131,8 @@ struct WorkersSpec {
   ServiceSpec receive;
   std::uint32_t per_host = 1;
   Bandwidth pcie = Bandwidth::unlimited();
-  std::optional<Bandwidth> nvlink;
+  std::optional<Bandwidth> nvlink;  // none: workers of a host exchange over PCIe
+  Duration nvlink_latency;
   std::vector<WorkerGroupSpec> groups;  // where there are any, count is their sum
   config::Place groups_place;
   bool operator==(const WorkersSpec&) const = default;
@@ -394,6 +396,14 @@ struct JobHosts {
   std::vector<std::vector<cluster::HostRef>> of_job;  // hosts of the job's workers, then of its servers alone
 };
 JobHosts job_hosts(const Spec& spec);
+
+// "worker 3", "server 0", of several jobs "b worker 3"; none where the cluster has no such process.
+std::optional<cluster::End> find_process(const cluster::Cluster& cluster, const std::string& name);
+
+// What is wrong with a burst between processes of the cluster, if anything: that it would be over at once, so that
+// steps were made of nothing else. `number`: of the entry of cluster.network.background.
+std::optional<Diagnostic> burst_finding(const cluster::Cluster& cluster, const BackgroundSpec& burst,
+                                        std::size_t number);
 
 // Puts the hosts of make_cluster's cluster into the fabric of the spec, whose rates may come from their NICs.
 void set_fabric(const Spec& spec, cluster::Cluster& cluster);

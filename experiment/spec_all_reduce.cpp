@@ -15,7 +15,6 @@ using config::Node;
 using config::Reader;
 
 constexpr std::int64_t kMaxStreams = 64;
-constexpr std::int64_t kMaxRanksPerHost = 64;
 
 const std::vector<std::string> kAlgorithms = {"ring", "halving_doubling", "tree", "hierarchical"};
 
@@ -73,12 +72,6 @@ void add_all_reduce_fields(Rows& rows) {
   add(config::integer<Spec>(
       "all_reduce.streams", 1, kMaxStreams, "1", "collectives that a worker does at a time",
       [](auto& s) -> auto& { return s.all_reduce.streams; }));
-  add(config::integer<Spec>(
-      "all_reduce.per_host", 1, kMaxRanksPerHost, "1", "workers on one host, which share its NIC",
-      [](auto& s) -> auto& { return s.all_reduce.per_host; }));
-  add(config::bandwidth<Spec>(
-      "all_reduce.inside_rate", "unlimited", "what a worker sends, and receives, inside its host",
-      [](auto& s) -> auto& { return s.all_reduce.inside_rate; }));
   add(config::choice<Spec>(
       "all_reduce.detail", {"auto", "messages", "aggregate"}, "auto",
       "messages: those of all workers; aggregate: those of one, which stand for all where all are equal; auto: "
@@ -134,13 +127,6 @@ void check_all_reduce(Reader& reader, const Node& root, const Spec& s) {
   for (std::size_t i = 0; i < s.noise.nics.size(); ++i)
     if (const std::string key = fmt::format("noise.nics[{}]", i); s.noise.nics[i].server)
       refuse(key, "there are no servers with training.exchange: all_reduce", "name a worker");
-  // Hosts of several ranks are those of all_reduce.per_host, which says what is inside a host.
-  const auto not_modelled = [&](const std::string& key, bool used) {
-    if (used)
-      refuse(key, "is not modelled with training.exchange: all_reduce", "all_reduce.per_host, all_reduce.inside_rate");
-  };
-  not_modelled("cluster.workers.per_host", s.cluster.workers.per_host > 1);
-  not_modelled("cluster.workers.pcie", !s.cluster.workers.pcie.is_unlimited());
   const DeviceSpec& device = s.cluster.workers.device;
   const auto not_on_device = [&](const std::string& key, bool used) {
     if (used) refuse(key, "is not modelled with training.exchange: all_reduce", "leave it out");
@@ -149,22 +135,16 @@ void check_all_reduce(Reader& reader, const Node& root, const Spec& s) {
   not_on_device("cluster.workers.device.copy_in", !device.copy_in.is_unlimited());
   not_on_device("cluster.workers.device.copy_out", !device.copy_out.is_unlimited());
   not_on_device("cluster.workers.device.copy_launch", device.copy_launch > Duration());
-  not_modelled("cluster.network.background", !s.cluster.network.topology.background.empty());
-  for (std::size_t i = 0; i < s.cluster.workers.groups.size(); ++i) {
-    const WorkerGroupSpec& group = s.cluster.workers.groups[i];
-    not_modelled(fmt::format("cluster.workers.groups[{}].per_host", i), group.per_host.value_or(1) > 1);
-    not_modelled(fmt::format("cluster.workers.groups[{}].pcie", i), group.pcie && !group.pcie->is_unlimited());
+  if (s.all_reduce.algorithm == Algorithm::Hierarchical) {
+    Spec star = s;
+    star.cluster.network.topology = {};
+    const std::uint32_t per_host = cluster::workers_per_host(make_cluster(star));
+    if (per_host == 0)
+      refuse("all_reduce.algorithm", "hierarchical needs hosts of equally many workers",
+             "cluster.workers.per_host: a divisor of cluster.workers.count");
+    if (per_host == 1 && s.cluster.workers.count > 1 && !both)
+      refuse("all_reduce.algorithm", "hierarchical needs hosts of several workers", "give cluster.workers.per_host");
   }
-  const bool star = s.cluster.network.topology.kind == Topology::Star;
-  if (!star && s.all_reduce.per_host > 1)
-    refuse("all_reduce.per_host", "hosts of several ranks are modelled in a star only", "topology: star");
-  const std::uint32_t workers = s.cluster.workers.count;
-  const std::uint32_t per_host = s.all_reduce.per_host;
-  if (per_host > 1 && workers > per_host && workers % per_host != 0)
-    refuse("all_reduce.per_host", fmt::format("{} workers do not fill hosts of {}", workers, per_host),
-           "valid: divisors of cluster.workers.count");
-  if (s.all_reduce.algorithm == Algorithm::Hierarchical && per_host == 1)
-    refuse("all_reduce.algorithm", "hierarchical needs hosts of several workers", "give all_reduce.per_host");
   if (s.cluster.network.streams != 1 && config::find_path(root, "cluster.network.streams") && !both)
     refuse("cluster.network.streams", "means nothing with all_reduce", "all_reduce.streams: collectives at a time");
 }
@@ -175,7 +155,6 @@ std::string exchange_text(const Spec& s) {
     if (c == '_') c = '-';
   text += " all-reduce";
   if (s.all_reduce.split) text += ", split";
-  if (s.all_reduce.per_host > 1) text += fmt::format(", {} workers a host", s.all_reduce.per_host);
   return text;
 }
 

@@ -19,8 +19,6 @@ struct AllReduceSpec {
   bool split = false;
   Duration per_round;
   std::uint32_t streams = 1;
-  std::uint32_t per_host = 1;
-  Bandwidth inside_rate = Bandwidth::unlimited();
   Detail detail = Detail::Auto;
   config::Place detail_place;
   bool operator==(const AllReduceSpec&) const = default;

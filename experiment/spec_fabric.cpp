@@ -187,34 +187,6 @@ cluster::Fabric graph_of(const TopologySpec& topology) {
   return cluster::make_graph(nodes.names(), links);
 }
 
-// "worker 3", "server 0", of several jobs "b worker 3"; none where there is no such process.
-std::optional<cluster::End> process(const std::string& name, const cluster::Cluster& cluster) {
-  for (const bool server : {false, true}) {
-    const std::size_t count = server ? cluster.servers.size() : cluster.workers.size();
-    for (std::uint32_t i = 0; i < count; ++i)
-      if (name_of(cluster, {server, i}) == name) return cluster::End{server, i};
-  }
-  return std::nullopt;
-}
-
-// What the background takes from each link that has a limit. Sums that no link has stay as they are.
-std::vector<cluster::Reservation> reservations(const TopologySpec& topology, const cluster::Cluster& cluster) {
-  std::map<cluster::LinkRef, std::int64_t> sums;
-  for (const BackgroundSpec& b : topology.background) {
-    const auto from = process(b.from, cluster);
-    const auto to = process(b.to, cluster);
-    if (!from || !to || *from == *to || !cluster::reachable(cluster, *from, *to)) continue;
-    for (const cluster::LinkRef link : cluster::route(cluster, *from, *to).links) {
-      std::int64_t& sum = sums[link];
-      if (__builtin_add_overflow(sum, b.rate.bits_per_second(), &sum)) sum = Bandwidth::unlimited().bits_per_second();
-    }
-  }
-  std::vector<cluster::Reservation> list;
-  for (const auto& [link, sum] : sums)
-    if (!cluster::link_rate(cluster, link).is_unlimited()) list.push_back({link, Bandwidth(sum)});
-  return list;
-}
-
 class Checks {
  public:
   Checks(Reader& reader, const Node& root, const Spec& s) : reader_(reader), root_(root), s_(s) {}
@@ -222,11 +194,15 @@ class Checks {
   void run() {
     check_fields();
     check_fabric();
-    if (reader_.diagnostics().empty() && !topology().background.empty()) check_background();
+    if (reader_.diagnostics().empty() && !topology().background.empty()) check_background(reader_, root_, s_);
   }
 
   void check_workers() {
     const WorkersSpec& workers = s_.cluster.workers;
+    const bool links = workers.nvlink || std::any_of(workers.groups.begin(), workers.groups.end(),
+                                                     [](const WorkerGroupSpec& g) { return g.nvlink.has_value(); });
+    if (workers.nvlink_latency > Duration() && !links)
+      refuse("cluster.workers.nvlink.latency", "there are no direct links", "give cluster.workers.nvlink.rate");
     if (!workers.groups.empty()) {
       std::uint64_t sum = 0;
       for (const WorkerGroupSpec& g : workers.groups) sum += g.count;
@@ -385,36 +361,6 @@ class Checks {
     if (s_.training.exchange == Exchange::AllReduce)
       for (const cluster::Worker& from : cluster.workers)
         for (const cluster::Worker& to : cluster.workers) check(from.name, from.port, to.name, to.port);
-  }
-
-  void check_background() {
-    const std::string key = kNetwork + "background";
-    if (s_.cluster.network.comm_compute_ratio)
-      return reader_.error(s_.cluster.network.ratio_place, "cluster.network.comm_compute_ratio",
-                           "sets the rates that background traffic takes its share of",
-                           "give NIC rates in place of it");
-    cluster::Cluster cluster = make_cluster(s_);
-    for (std::size_t i = 0; i < topology().background.size(); ++i) {
-      const BackgroundSpec& b = topology().background[i];
-      const auto wrong = [&](std::string message, std::string hint) {
-        reader_.error(b.place, fmt::format("{}[{}]", key, i), std::move(message), std::move(hint));
-      };
-      const auto from = process(b.from, cluster);
-      const auto to = process(b.to, cluster);
-      if (!from || !to)
-        wrong(fmt::format("there is no '{}'", from ? b.to : b.from), "a process: worker N or server N");
-      else if (*from == *to)
-        wrong(fmt::format("'{}' sends to itself", b.from), "");
-      else if (!cluster::reachable(cluster, *from, *to))
-        wrong(fmt::format("no links lead from {} to {}", b.from, b.to), "");
-    }
-    const std::vector<cluster::Reservation> reserved = std::exchange(cluster.network.reserved, {});
-    for (const cluster::Reservation& r : reserved)
-      if (const Bandwidth rate = cluster::link_rate(cluster, r.link); r.rate >= rate)
-        refuse(key,
-               fmt::format("{} of {} leave nothing of {}", config::format_bandwidth(r.rate),
-                           config::format_bandwidth(rate), cluster::link_name(cluster, r.link)),
-               "lower the rates, or raise that of the link");
   }
 
   Reader& reader_;

@@ -137,25 +137,7 @@ void check_jobs(Reader& reader, const Node& list, const Spec& s) {
   }
 }
 
-void resolve(Node& value) {
-  if (value.is_scalar()) value.text = value.place.resolve(value.text);
-}
-
 }  // namespace
-
-// Paths of files as seen from the current directory.
-Node job_without_directory(Node item) {
-  for (config::Entry& e : item.entries) {
-    if (e.key == "workload" && e.value.find("file")) resolve(e.value.find("file")->value);
-    if (e.key == "noise" && e.value.find("factors")) resolve(e.value.find("factors")->value);
-    if (e.key != "policy") continue;
-    for (config::Entry& policy : e.value.entries) {
-      resolve(policy.value);
-      if (config::Entry* file = policy.value.find("file")) resolve(file->value);
-    }
-  }
-  return item;
-}
 
 bool is_job(const Node& root) {
   const config::Entry* jobs = root.find("jobs");

@@ -29,6 +29,7 @@ void add_loopback_field(Rows& rows);
 void add_placement_field(Rows& rows);
 void add_worker_host_fields(Rows& rows);
 void add_topology_fields(Rows& rows);
+void add_background_field(Rows& rows);
 void add_training_fields(Rows& rows);
 void add_exchange_field(Rows& rows);
 void add_all_reduce_fields(Rows& rows);
@@ -46,7 +47,8 @@ bool read_jobs(config::Reader& reader, const config::Node& root, const Options& 
 // The specification of one job: a tree in which `jobs` is empty. Its topology is that of all of them.
 Spec read_job(config::Reader& reader, const config::Node& root, const Options& options);
 bool is_job(const config::Node& root);
-// A job's text with paths of files as seen from the current directory.
+// The value of a path (of `vary` and --set; of a whole job) with paths of files as seen from the current directory.
+config::Node without_directory(const std::string& path, config::Node value);
 config::Node job_without_directory(config::Node item);
 // Rules of groups of workers.
 void check_workers(config::Reader& reader, const config::Node& root, const Spec& s);
@@ -64,6 +66,12 @@ void check_modes(config::Reader& reader, const config::Node& root, const Spec& s
 
 // Rules of topologies, and of workers on shared hosts; for a spec without other findings.
 void check_topology(config::Reader& reader, const config::Node& root, const Spec& s);
+
+// Rules of background traffic; for a spec without other findings.
+void check_background(config::Reader& reader, const config::Node& root, const Spec& s);
+
+// What constant background takes from each link that has a limit. Sums that no link has stay as they are.
+std::vector<cluster::Reservation> reservations(const TopologySpec& topology, const cluster::Cluster& cluster);
 
 // Hosts of the workers.
 std::uint32_t host_count(const WorkersSpec& workers);

@@ -97,36 +97,6 @@ std::string write_links(const Spec& s) {
   return out.empty() ? "" : "[" + out + "]";
 }
 
-void read_background(Reader& reader, const Node& node, const std::string& key, Spec& s) {
-  std::vector<BackgroundSpec>& list = s.cluster.network.topology.background;
-  list.clear();
-  if (node.is_sequence() && node.items.size() > kMaxLinks)
-    return reader.error(node.place, key, fmt::format("{} entries", node.items.size()),
-                        fmt::format("valid: at most {}", kMaxLinks));
-  read_list(reader, node, key, "for example [{from: worker 0, to: server 0, rate: 2 Gbit/s}]",
-            [&](const Node& item, const std::string& at) {
-              BackgroundSpec& traffic = list.emplace_back();
-              traffic.place = item.place;
-              read_item(reader, item, at, {"from", "to", "rate"}, [&](const config::Entry& e, const auto& p) {
-                if (e.key == "rate")
-                  traffic.rate = reader.read_bandwidth(e.value, p).value_or(Bandwidth(1));
-                else if (auto text = reader.read_text(e.value, p))
-                  (e.key == "from" ? traffic.from : traffic.to) = std::move(*text);
-              });
-              if (item.is_map())
-                for (const char* name : {"from", "to", "rate"})
-                  if (!item.find(name)) reader.error(item.place, at, fmt::format("'{}' is missing", name));
-            });
-}
-
-std::string write_background(const Spec& s) {
-  std::string out;
-  for (const BackgroundSpec& b : s.cluster.network.topology.background)
-    out += fmt::format("{}{{from: {}, to: {}, rate: {}}}", out.empty() ? "" : ", ", config::quote_if_needed(b.from),
-                       config::quote_if_needed(b.to), config::format_bandwidth(b.rate));
-  return out.empty() ? "" : "[" + out + "]";
-}
-
 }  // namespace
 
 void add_topology_fields(Rows& rows) {
@@ -184,9 +154,7 @@ void add_topology_fields(Rows& rows) {
   only(rows, [dealt](const Spec& s) {
     return s.cluster.servers.colocated < s.cluster.servers.count && dealt(s.cluster.network.topology.servers, s);
   });
-  rows.push_back(custom(kNetwork + "background", "list", "{from, to, rate}", "",
-                        "constant traffic of others between hosts, which takes its rate from every link on its route",
-                        read_background, write_background));
+  add_background_field(rows);
 }
 
 }  // namespace stretto::experiment

@@ -39,11 +39,16 @@ struct LinkSpec {
   bool operator==(const LinkSpec&) const = default;
 };
 
-// Constant traffic of others between two hosts, named after a process on each.
+enum class PauseTimes : std::uint8_t { Fixed, Exponential };
+
+// Traffic of others between two hosts, named after a process on each: constant, or bursts that share their links.
 struct BackgroundSpec {
-  std::string from;  // "worker 0"
-  std::string to;    // "server 1"
-  Bandwidth rate;
+  std::string from;               // "worker 0"
+  std::string to;                 // "server 1"
+  Bandwidth rate = Bandwidth(1);  // constant
+  Bytes burst;                    // > 0: in bursts of so many bytes, and the rate means nothing
+  Duration pause;                 // before each burst, from the end of the one before
+  PauseTimes times = PauseTimes::Fixed;
   config::Place place;
   bool operator==(const BackgroundSpec&) const = default;
 };

@@ -22,31 +22,34 @@ void read_group(Reader& reader, const Node& item, const std::string& at, WorkerG
     const auto v = reader.read_integer(e.value, path, 1, high);
     return v ? std::optional(static_cast<std::uint32_t>(*v)) : std::nullopt;
   };
-  read_item(
-      reader, item, at, {"count", "device", "nic", "per_host", "pcie"}, [&](const config::Entry& e, const auto& p) {
-        if (e.key == "count")
-          group.count = integer(e, p, kMaxWorkers).value_or(1);
-        else if (e.key == "nic")
-          group.nic = read_nic(reader, e.value, p);
-        else if (e.key == "per_host")
-          group.per_host = integer(e, p, kMaxPerHost);
-        else if (e.key == "pcie")
-          group.pcie = reader.read_bandwidth(e.value, p);
-        else
-          read_item(reader, e.value, p, {"name", "speed", "cores"}, [&](const config::Entry& d, const auto& path) {
-            if (d.key == "name") {
-              group.device = reader.read_text(d.value, path);
-            } else if (d.key == "cores") {
-              group.cores = integer(d, path, 1024);
-            } else if (const auto speed = reader.read_number(d.value, path)) {
-              if (*speed > 0 && *speed <= kMaxRatio)
-                group.speed = speed;
+  read_item(reader, item, at, {"count", "device", "nic", "per_host", "pcie", "nvlink"},
+            [&](const config::Entry& e, const auto& p) {
+              if (e.key == "count")
+                group.count = integer(e, p, kMaxWorkers).value_or(1);
+              else if (e.key == "nic")
+                group.nic = read_nic(reader, e.value, p);
+              else if (e.key == "per_host")
+                group.per_host = integer(e, p, kMaxPerHost);
+              else if (e.key == "pcie")
+                group.pcie = reader.read_bandwidth(e.value, p);
+              else if (e.key == "nvlink")
+                group.nvlink = reader.read_bandwidth(e.value, p);
               else
-                reader.error(d.value.place, path, config::describe(d.value) + " is out of range",
-                             "valid: more than 0, at most 1e6");
-            }
-          });
-      });
+                read_item(reader, e.value, p, {"name", "speed", "cores"},
+                          [&](const config::Entry& d, const auto& path) {
+                            if (d.key == "name") {
+                              group.device = reader.read_text(d.value, path);
+                            } else if (d.key == "cores") {
+                              group.cores = integer(d, path, 1024);
+                            } else if (const auto speed = reader.read_number(d.value, path)) {
+                              if (*speed > 0 && *speed <= kMaxRatio)
+                                group.speed = speed;
+                              else
+                                reader.error(d.value.place, path, config::describe(d.value) + " is out of range",
+                                             "valid: more than 0, at most 1e6");
+                            }
+                          });
+            });
   if (item.is_map() && !item.find("count")) reader.error(item.place, at, "'count' is missing");
 }
 
@@ -84,6 +87,7 @@ std::string write_groups(const Spec& s) {
     if (g.nic) out += ", nic: " + nic_flow(*g.nic);
     if (g.per_host) out += fmt::format(", per_host: {}", *g.per_host);
     if (g.pcie) out += ", pcie: " + config::format_bandwidth(*g.pcie);
+    if (g.nvlink) out += ", nvlink: " + config::format_bandwidth(*g.nvlink);
     out += "}";
   }
   return out.empty() ? "" : "[" + out + "]";
@@ -124,9 +128,25 @@ void add_worker_host_fields(Rows& rows) {
       "cluster.workers.pcie", "unlimited", "between a worker's device and its host, each direction of each device",
       [](auto& s) -> auto& { return s.cluster.workers.pcie; }));
   only(rows, [](const Spec& s) { return !s.cluster.workers.pcie.is_unlimited(); });
-  rows.push_back(custom("cluster.workers.groups", "list", "{count, device: {name, speed, cores}, nic, per_host, pcie}",
-                        "", "workers that differ, in order; what a group does not say is as for all", read_groups,
-                        write_groups));
+  rows.push_back(custom(
+      "cluster.workers.nvlink.rate", "bandwidth", "1 kbit/s or more, or unlimited", "",
+      "direct links of each device to the others of its host, each direction; nvlink: RATE sets it; without, workers "
+      "of a "
+      "host exchange over PCIe",
+      [](Reader& reader, const Node& node, const std::string& key, Spec& s) {
+        s.cluster.workers.nvlink = reader.read_bandwidth(node, key);
+      },
+      [](const Spec& s) {
+        return s.cluster.workers.nvlink ? config::format_bandwidth(*s.cluster.workers.nvlink) : std::string();
+      }));
+  rows.back().record.shorthand = "cluster.workers.nvlink";
+  rows.push_back(config::duration<Spec>(
+      "cluster.workers.nvlink.latency", "0 us", "of a message over direct links",
+      [](auto& s) -> auto& { return s.cluster.workers.nvlink_latency; }));
+  only(rows, [](const Spec& s) { return s.cluster.workers.nvlink_latency > Duration(); });
+  rows.push_back(
+      custom("cluster.workers.groups", "list", "{count, device: {name, speed, cores}, nic, per_host, pcie, nvlink}", "",
+             "workers that differ, in order; what a group does not say is as for all", read_groups, write_groups));
 }
 
 }  // namespace stretto::experiment

@@ -145,8 +145,8 @@ bool all_alike(const Setup& setup, const plan::Order& order) {
 
 bounds::Facts step_facts(const Setup& setup, const plan::Order& order) {
   bounds::Facts facts = step_facts(setup);
-  // A NIC whose rate changes gets its pulls at other times than the others.
-  facts.one_order = pulls_in_one_order(order) && setup.variation.nics.empty();
+  // A NIC whose rate changes, or which others use at times, gets its pulls at other times than the others.
+  facts.one_order = pulls_in_one_order(order) && setup.variation.nics.empty() && setup.variation.bursts.empty();
   facts.alike = all_alike(setup, order);
   return facts;
 }

@@ -27,7 +27,8 @@ namespace stretto::experiment {
 // Without what depends on the order of transfers. Empty where the above does not hold.
 bounds::Facts step_facts(const Setup& setup);
 
-// With what depends on the order, and not where NICs change their rates. Not where other jobs use the same links.
+// With what depends on the order, and not where NICs change their rates or bursts cross them. Not where other jobs use
+// the same links.
 bounds::Facts step_facts(const Setup& setup, const plan::Order& order);
 
 // Bounds::Facts::one_order and alike, of an order.

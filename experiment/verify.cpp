@@ -136,7 +136,8 @@ class Verifier {
     result_.engine_s = step_time(ends_);
     std::string text = fmt::format("{} events in {}: order, devices, threads, wires and links as they can be",
                                    run.events, stages(steps_));
-    if (!setup_.variation.none()) text += "; noise left out";
+    if (!setup_.variation.noiseless()) text += "; noise left out";
+    if (!setup_.variation.bursts.empty()) text += "; bursts of background traffic left out";
     if (!all_reduce() && job_.pace == check::Pace::Backup) text += "; not which steps backup workers skip";
     return passed("timeline", std::move(text));
   }

@@ -45,6 +45,14 @@ std::vector<Change> changes(const Setup& setup, bool own_layout, bool own_placem
     list.push_back({"links between switches 2x faster", ChangeKind::Hardware, [](Setup& s) {
                       for (auto& link : s.cluster.network.fabric.links) link.rate = link.rate.scaled(2);
                     }});
+  const auto& workers = setup.cluster.workers;
+  if (setup.cluster.servers.empty() && std::any_of(workers.begin(), workers.end(), [](const cluster::Worker& w) {
+        return w.with_worker && w.nvlink && !w.nvlink->is_unlimited();
+      }))
+    list.push_back({"NVLink 2x faster", ChangeKind::Hardware, [](Setup& s) {
+                      for (auto& worker : s.cluster.workers)
+                        if (worker.nvlink) worker.nvlink = worker.nvlink->scaled(2);
+                    }});
   const bool servers = !setup.cluster.servers.empty();
   const auto more =
       servers ? cluster::with_servers(setup.cluster, static_cast<std::uint32_t>(setup.cluster.servers.size() + 1))
@@ -100,24 +108,29 @@ std::vector<Change> changes(const Setup& setup, bool own_layout, bool own_placem
 
 }  // namespace
 
-std::vector<analysis::WhatIf> what_if(const Setup& setup, const PolicySpec& policy, double base_time,
-                                      const SimulateOptions& options) {
+void what_if(const Setup& setup, const PolicySpec& policy, double base_time, const SimulateOptions& options,
+             analysis::PolicyResult& result) {
   SimulateOptions few = options;
   few.warm_up = std::min<std::uint32_t>(options.warm_up, 2);
   few.iterations = std::min<std::uint32_t>(options.iterations, few.warm_up + 4);
   few.min_replications = few.max_replications = std::min<std::uint32_t>(options.max_replications, 4);
-  std::vector<analysis::WhatIf> result;
   const bool own_layout = policies::find_policy(policy.name).file == policies::FileKind::Schedule;
   const bool own_placement = !choose_policy(policy).placement.empty();
   for (const Change& change : changes(setup, own_layout, own_placement)) {
     Setup changed = setup;
-    change.apply(changed);
-    const Measured m = simulate(changed, make_plan(changed, change.policy.value_or(policy), options.seed), few);
-    if (!m.deadlock) result.push_back({change.text, base_time / m.mean() - 1, change.kind});
+    try {
+      change.apply(changed);
+      const Measured m = simulate(changed, make_plan(changed, change.policy.value_or(policy), options.seed), few);
+      if (m.deadlock)
+        result.not_tried.push_back({change.text, "the step would end in a deadlock"});
+      else
+        result.what_if.push_back({change.text, base_time / m.mean() - 1, change.kind});
+    } catch (const UserError& error) {
+      result.not_tried.push_back({change.text, error.diagnostics().front().message});
+    }
   }
-  std::stable_sort(result.begin(), result.end(),
+  std::stable_sort(result.what_if.begin(), result.what_if.end(),
                    [](const analysis::WhatIf& a, const analysis::WhatIf& b) { return a.gain > b.gain; });
-  return result;
 }
 
 }  // namespace stretto::experiment

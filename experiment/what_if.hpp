@@ -2,8 +2,6 @@
 // What would help most: the same plan's policy on setups with one thing changed, each simulated for a few steps.
 #pragma once
 
-#include <vector>
-
 #include "analysis/result.hpp"
 #include "experiment/setup.hpp"
 #include "experiment/simulate.hpp"
@@ -13,8 +11,9 @@ namespace stretto::experiment {
 // `base_time`: mean step time of `policy` on `setup`, s. Changes: worker or server NICs or the links between
 // switches twice as fast, one more server (where the fabric has a place for it), variables cut over all servers,
 // twice as fast devices, twice the service threads, no barrier; only those that the setup can take. Random orders
-// are drawn in fewer replications than the main run's. Cost: one short run each.
-std::vector<analysis::WhatIf> what_if(const Setup& setup, const PolicySpec& policy, double base_time,
-                                      const SimulateOptions& options);
+// are drawn in fewer replications than the main run's. Gains go to result.what_if; a change that the policy's plan does
+// not go with (slices larger than its credit, say) to result.not_tried. Cost: one short run each.
+void what_if(const Setup& setup, const PolicySpec& policy, double base_time, const SimulateOptions& options,
+             analysis::PolicyResult& result);
 
 }  // namespace stretto::experiment

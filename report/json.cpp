@@ -146,6 +146,12 @@ void policy_result(Writer& w, const PolicyResult& r) {
         .member("gain", c.gain)
         .end_object();
   w.end_array();
+  if (!r.not_tried.empty()) {
+    w.key("what_if_not_tried").begin_array();
+    for (const auto& c : r.not_tried)
+      w.begin_object(kInline).member("change", c.change).member("reason", c.reason).end_object();
+    w.end_array();
+  }
   w.member("verdict", r.verdict);
   if (r.deadlock)
     w.member("deadlock", *r.deadlock);

@@ -175,6 +175,10 @@ void read_policy(const Value& v, PolicyResult& r) {
               {"kind", true, [&](const Value& k) { read_kind(k, change.kind); }},
               field("gain", change.gain)});
   }));
+  fields.push_back(list("what_if_not_tried", r.not_tried, [](const Value& w, analysis::NotTried& change) {
+    w.fields({field("change", change.change), field("reason", change.reason)});
+  }));
+  fields.back().required = false;
   fields.push_back(field("verdict", r.verdict));
   add_maybe(fields, "deadlock", ignored, [&](const Value& d) { r.deadlock = d.string(); });
   v.fields(fields);

@@ -57,7 +57,8 @@ void check(const experiment::Setup& setup, bool emulated) {
                   [](const cluster::Worker& w) { return w.with_worker || !w.pcie.is_unlimited(); }))
     refuse("workers that share a host, or a PCIe rate");
   if (workers[0].device.copies_in() || workers[0].device.copies_out()) refuse("copies to and from a device");
-  if (!setup.variation.none()) refuse("noise");
+  if (!setup.cluster.network.reserved.empty() || !setup.variation.bursts.empty()) refuse("background traffic");
+  if (!setup.variation.noiseless()) refuse("noise");
   if (setup.training.input_time > Duration()) refuse("an input pipeline");
   if (!findings.empty()) throw UserError(findings);
 }
@@ -85,7 +86,7 @@ void write_transfers(json::Writer& w, const graph::Graph& graph, const plan::Lay
 
 void write_direction(json::Writer& w, const plan::DirectionOrder& order) {
   w.begin_object(Style::Inline);
-  const bool enforced = order.discipline == Discipline::Window || order.discipline == Discipline::ChainWindow;
+  const bool enforced = plan::has_window(order.discipline);
   w.member("mode", !enforced ? "none" : order.discipline == Discipline::ChainWindow ? "chain_window" : "window");
   if (enforced) w.member("window", std::min<std::uint32_t>(order.window, 1U << 20));
   std::vector<std::uint32_t> ranked;

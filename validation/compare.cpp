@@ -15,9 +15,7 @@ namespace stretto::validation {
 
 namespace {
 
-bool enforces(const plan::DirectionOrder& order) {
-  return order.discipline == plan::Discipline::Window || order.discipline == plan::Discipline::ChainWindow;
-}
+bool enforces(const plan::DirectionOrder& order) { return plan::has_window(order.discipline); }
 
 bool enforces(const plan::Plan& plan) { return enforces(plan.order.pull) || enforces(plan.order.push); }
 

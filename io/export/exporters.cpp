@@ -40,7 +40,7 @@ Exported order_of_collectives(const plan::Schedule& schedule, const graph::Graph
   if (layout.split) result.lost.emplace_back("the order of the all-gathers");
   if (reduce.discipline != plan::Discipline::Priority)
     result.lost.push_back(fmt::format("the discipline {} of the collectives: an order file is only an order",
-                                      plan::kDisciplineNames[static_cast<std::size_t>(reduce.discipline)]));
+                                      plan::traits(reduce.discipline).name));
   return result;
 }
 
@@ -52,9 +52,8 @@ Exported order(const plan::Schedule& schedule, const graph::Graph& parameters) {
   if (schedule.plan.order.push.discipline != plan::Discipline::Free)
     result.lost.emplace_back("the order of the pushes");
   if (schedule.plan.order.pull.discipline != plan::Discipline::Strict)
-    result.lost.emplace_back(
-        fmt::format("the discipline {} of the pulls: an order file is only an order",
-                    plan::kDisciplineNames[static_cast<std::size_t>(schedule.plan.order.pull.discipline)]));
+    result.lost.emplace_back(fmt::format("the discipline {} of the pulls: an order file is only an order",
+                                         plan::traits(schedule.plan.order.pull.discipline).name));
   return result;
 }
 

@@ -14,10 +14,9 @@ using Style = json::Writer::Style;
 
 void write_direction(json::Writer& w, const plan::DirectionOrder& order) {
   w.begin_object();
-  w.member("discipline", plan::kDisciplineNames[static_cast<std::size_t>(order.discipline)]);
+  w.member("discipline", plan::traits(order.discipline).name);
   if (plan::has_credit(order.discipline)) w.member("credit_bytes", order.credit.count());
-  if (order.discipline == plan::Discipline::Window || order.discipline == plan::Discipline::ChainWindow)
-    w.member("window", order.window);
+  if (plan::has_window(order.discipline)) w.member("window", order.window);
   if (!order.alternatives.empty()) {
     w.key("alternatives").begin_array();
     for (const auto& ranks : order.alternatives) {

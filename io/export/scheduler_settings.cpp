@@ -76,7 +76,7 @@ SchedulerSettings scheduler_settings(const plan::Schedule& schedule, const graph
                                    !layout.bucket.empty() ? "collectives"
                                    : push                 ? "pushes"
                                                           : "pulls",
-                                   plan::kDisciplineNames[static_cast<std::size_t>(d.discipline)]));
+                                   plan::traits(d.discipline).name));
   }
   return s;
 }

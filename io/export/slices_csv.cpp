@@ -18,8 +18,7 @@ std::string bucket_of(const plan::Layout& layout, std::uint32_t t) {
 }
 
 std::string about(const char* name, const plan::DirectionOrder& order) {
-  return fmt::format("how the {} follow their ranks: {}", name,
-                     plan::kDisciplineNames[static_cast<std::size_t>(order.discipline)]);
+  return fmt::format("how the {} follow their ranks: {}", name, plan::traits(order.discipline).name);
 }
 
 }  // namespace

@@ -77,13 +77,13 @@ void read_seconds(const json::Value& value, double& out) {
 void read_discipline(const json::Value& value, plan::Discipline& out) {
   const auto text = value.string();
   if (!text) return;
-  const auto* at = std::find(std::begin(plan::kDisciplineNames), std::end(plan::kDisciplineNames), *text);
-  if (at != std::end(plan::kDisciplineNames)) {
-    out = static_cast<plan::Discipline>(at - std::begin(plan::kDisciplineNames));
+  if (const auto known = plan::find_discipline(*text)) {
+    out = *known;
     return;
   }
-  value.error(fmt::format("there is no discipline \"{}\"", *text),
-              name_hint(*text, {std::begin(plan::kDisciplineNames), std::end(plan::kDisciplineNames)}));
+  std::vector<std::string> names;
+  for (const plan::DisciplineTraits& d : plan::kDisciplines) names.emplace_back(d.name);
+  value.error(fmt::format("there is no discipline \"{}\"", *text), name_hint(*text, names));
 }
 
 void read_alternatives(const json::Value& value, std::vector<std::vector<std::uint32_t>>& alternatives) {
@@ -109,7 +109,7 @@ void read_direction(const json::Value& value, plan::DirectionOrder& order) {
       {"window", false, positive(kMostWindow, window)},
       {"alternatives", false, [&](const json::Value& v) { read_alternatives(v, order.alternatives); }},
   });
-  const bool windowed = order.discipline == Discipline::Window || order.discipline == Discipline::ChainWindow;
+  const bool windowed = plan::has_window(order.discipline);
   if (plan::has_credit(order.discipline) != (credit > 0))
     value.error("credit_bytes belongs to the disciplines credit and credit_skip, and to them alone");
   if (windowed != (window > 0))

@@ -71,6 +71,18 @@ Duration push_latency(const Cluster& cluster, std::size_t worker, std::size_t se
 
 std::uint32_t service_units(const Server& server) { return server.cores > 0 ? server.cores : server.threads; }
 
+std::uint32_t workers_per_host(const Cluster& cluster) {
+  const auto count = static_cast<std::uint32_t>(cluster.workers.size());
+  std::uint32_t each = 1;
+  while (each < count && cluster.workers[each].with_worker) ++each;
+  if (count == 0 || count % each != 0) return 0;
+  for (std::uint32_t w = 0; w < count; ++w) {
+    const std::uint32_t first = w - w % each;
+    if (cluster.workers[w].with_worker.value_or(w) != first) return 0;
+  }
+  return each;
+}
+
 Bandwidth pull_rate(const Cluster& cluster, std::size_t worker, std::size_t server) {
   return rate_alone(cluster, route(cluster, server_end(server), worker_end(worker)));
 }

@@ -61,7 +61,8 @@ struct Worker {
   std::optional<std::uint32_t> with_worker = {};  // the first worker of its host, if it is another; with the same NIC
   std::uint32_t port = 0;                         // of the fabric; that of the host's first worker counts
   Bandwidth pcie = Bandwidth::unlimited();        // of its device, each direction
-  std::optional<Bandwidth> nvlink = {};           // to other workers of the host, each direction
+  std::optional<Bandwidth> nvlink = {};           // direct links to other workers of the host, each direction
+  Duration nvlink_latency = {};                   // of a message over them
 };
 
 struct Server {
@@ -124,6 +125,9 @@ Duration push_latency(const Cluster& cluster, std::size_t worker, std::size_t se
 
 // Services that a server process does at a time, with regard to its host; 0 = unlimited.
 std::uint32_t service_units(const Server& server);
+
+// Workers on each host where every host has as many, neighbours all; 0 where hosts differ. O(workers).
+std::uint32_t workers_per_host(const Cluster& cluster);
 
 // Payload rate of one connection server -> worker (pull) or worker -> server (push), alone on its route.
 Bandwidth pull_rate(const Cluster& cluster, std::size_t worker, std::size_t server);

@@ -17,6 +17,7 @@ Path inside_host(const Cluster& cluster, End from, End to, HostRef host) {
   Path path;
   if (!from.server && !to.server && cluster.workers.at(from.index).nvlink && cluster.workers.at(to.index).nvlink) {
     path.links = {{LinkKind::NvlinkUp, from.index}, {LinkKind::NvlinkDown, to.index}};
+    path.latency = std::max(cluster.workers[from.index].nvlink_latency, cluster.workers[to.index].nvlink_latency);
     return path;
   }
   add_pcie(cluster, from, LinkKind::PcieUp, path);
@@ -107,6 +108,25 @@ Path route(const Cluster& cluster, End from, End to) {
   return path;
 }
 
+bool exists(const Cluster& cluster, LinkRef link) {
+  switch (link.kind) {
+    case LinkKind::WorkerNicUp:
+    case LinkKind::WorkerNicDown:
+    case LinkKind::Loopback:
+    case LinkKind::PcieUp:
+    case LinkKind::PcieDown:
+    case LinkKind::NvlinkUp:
+    case LinkKind::NvlinkDown:
+      return link.of < cluster.workers.size();
+    case LinkKind::ServerNicUp:
+    case LinkKind::ServerNicDown:
+      return link.of < cluster.servers.size();
+    case LinkKind::Fabric:
+      return link.of < cluster.network.fabric.links.size();
+  }
+  return false;
+}
+
 Bandwidth link_rate(const Cluster& cluster, LinkRef link) {
   const Bandwidth whole = whole_rate(cluster, link);
   if (whole.is_unlimited()) return whole;
@@ -115,35 +135,55 @@ Bandwidth link_rate(const Cluster& cluster, LinkRef link) {
   return whole;
 }
 
-std::string link_name(const Cluster& cluster, LinkRef link) {
-  const auto worker_host = [&] {
-    std::size_t last = link.of;
-    while (last + 1 < cluster.workers.size() && cluster.workers[last + 1].with_worker == link.of) ++last;
-    return last == link.of ? cluster.workers[link.of].name : fmt::format("workers {}-{}", link.of, last);
-  };
-  switch (link.kind) {
+std::string_view link_part(LinkKind kind) {
+  switch (kind) {
     case LinkKind::WorkerNicUp:
-      return worker_host() + " NIC up";
-    case LinkKind::WorkerNicDown:
-      return worker_host() + " NIC down";
     case LinkKind::ServerNicUp:
-      return cluster.servers.at(link.of).name + " NIC up";
+      return "NIC up";
+    case LinkKind::WorkerNicDown:
     case LinkKind::ServerNicDown:
-      return cluster.servers.at(link.of).name + " NIC down";
+      return "NIC down";
     case LinkKind::Fabric:
-      return cluster.network.fabric.links.at(link.of).name;
+      return "link";
     case LinkKind::Loopback:
-      return worker_host() + " loopback";
+      return "loopback";
     case LinkKind::PcieUp:
-      return cluster.workers.at(link.of).name + " PCIe up";
+      return "PCIe up";
     case LinkKind::PcieDown:
-      return cluster.workers.at(link.of).name + " PCIe down";
+      return "PCIe down";
     case LinkKind::NvlinkUp:
-      return cluster.workers.at(link.of).name + " NVLink up";
+      return "NVLink up";
     case LinkKind::NvlinkDown:
-      return cluster.workers.at(link.of).name + " NVLink down";
+      return "NVLink down";
   }
   return "link";
+}
+
+std::string link_name(const Cluster& cluster, LinkRef link) {
+  const auto owner = [&]() -> std::string {
+    switch (link.kind) {
+      case LinkKind::WorkerNicUp:
+      case LinkKind::WorkerNicDown:
+      case LinkKind::Loopback: {
+        std::size_t last = link.of;
+        while (last + 1 < cluster.workers.size() && cluster.workers[last + 1].with_worker == link.of) ++last;
+        return last == link.of ? cluster.workers[link.of].name : fmt::format("workers {}-{}", link.of, last);
+      }
+      case LinkKind::ServerNicUp:
+      case LinkKind::ServerNicDown:
+        return cluster.servers.at(link.of).name;
+      case LinkKind::PcieUp:
+      case LinkKind::PcieDown:
+      case LinkKind::NvlinkUp:
+      case LinkKind::NvlinkDown:
+        return cluster.workers.at(link.of).name;
+      case LinkKind::Fabric:
+        break;
+    }
+    return "";
+  };
+  if (link.kind == LinkKind::Fabric) return cluster.network.fabric.links.at(link.of).name;
+  return fmt::format("{} {}", owner(), link_part(link.kind));
 }
 
 std::optional<std::uint32_t> free_port(const Cluster& cluster) {

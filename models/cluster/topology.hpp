@@ -6,7 +6,8 @@
 //   worker and server, two hosts   PCIe of the worker's device, NICs of both hosts, the fabric between their ports
 //   worker and server, one host    PCIe of the device and the host's loopback, no latency
 //   two workers, two hosts         as above with the PCIe of both devices
-//   two workers, one host          NVLink of both if both have it, else the PCIe of both; no latency
+//   two workers, one host          NVLink of both if both have it, with the longer latency of the two; else the PCIe of
+//                                  both, no latency
 //   two servers, one host          nothing
 // PCIe and NVLink are links of each device, one per direction; nothing else of the host's inside limits. Latency of a
 // route between hosts: network.latency, and that of each link of the fabric that it crosses.
@@ -17,6 +18,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/cluster/cluster.hpp"
@@ -51,8 +53,13 @@ bool reachable(const Cluster& cluster, End from, End to);
 // The ends differ; their ports must be reachable.
 Path route(const Cluster& cluster, End from, End to);
 
-// Payload rate, without what background traffic takes. At least 1 bit/s.
+// Its process, or link of the fabric, is part of the cluster.
+bool exists(const Cluster& cluster, LinkRef link);
+
+// Payload rate, without what constant background traffic takes. At least 1 bit/s.
 Bandwidth link_rate(const Cluster& cluster, LinkRef link);
+// "NIC up", "PCIe down"; "link" for one of the fabric, which has a name of its own.
+std::string_view link_part(LinkKind kind);
 // "worker 3 NIC up", "workers 4-7 NIC up", "rack 0 uplink", "worker 3 PCIe down"
 std::string link_name(const Cluster& cluster, LinkRef link);
 

@@ -4,10 +4,13 @@
 // policy by name. See docs/model.md, section 5.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/graph/graph.hpp"
@@ -52,7 +55,33 @@ struct Layout {
 //   CreditSkip  the least ready rank that the credit left holds all of: larger ones are skipped, not waited for
 enum class Discipline : std::uint8_t { Free, Unordered, Strict, Priority, Credit, Window, ChainWindow, CreditSkip };
 
-constexpr bool has_credit(Discipline d) { return d == Discipline::Credit || d == Discipline::CreditSkip; }
+// What disciplines have in common, in the order of the enum.
+struct DisciplineTraits {
+  std::string_view name;  // in files
+  bool ranks = false;     // goes by ranks
+  bool credit = false;    // holds back under a credit, one over all servers
+  bool window = false;    // holds back until earlier messages have arrived
+  bool random = false;    // what may go together goes in random order
+};
+inline constexpr std::array<DisciplineTraits, 8> kDisciplines{{
+    {.name = "free"},
+    {.name = "unordered", .random = true},
+    {.name = "strict", .ranks = true},
+    {.name = "priority", .ranks = true},
+    {.name = "credit", .ranks = true, .credit = true},
+    {.name = "window", .ranks = true, .window = true, .random = true},
+    {.name = "chain_window", .ranks = true, .window = true},
+    {.name = "credit_skip", .ranks = true, .credit = true},
+}};
+constexpr const DisciplineTraits& traits(Discipline d) { return kDisciplines[static_cast<std::size_t>(d)]; }
+constexpr bool has_credit(Discipline d) { return traits(d).credit; }
+constexpr bool has_window(Discipline d) { return traits(d).window; }
+
+inline std::optional<Discipline> find_discipline(std::string_view name) {
+  for (std::size_t d = 0; d < kDisciplines.size(); ++d)
+    if (kDisciplines[d].name == name) return static_cast<Discipline>(d);
+  return std::nullopt;
+}
 
 struct DirectionOrder {
   Discipline discipline = Discipline::Free;

@@ -27,8 +27,4 @@ struct Schedule {
   std::optional<Prediction> prediction;
 };
 
-// Names of the disciplines in files, in the order of the enum.
-inline constexpr const char* kDisciplineNames[] = {"free",   "unordered", "strict",       "priority",
-                                                   "credit", "window",    "chain_window", "credit_skip"};
-
 }  // namespace stretto::plan

@@ -16,21 +16,25 @@
 // Step i + 1 of a worker: with a barrier when all workers have all parameters; without one an op waits for the end of
 // its worker's ops of step i and for the collectives of the parameters that it reads.
 //
-// A message of b bytes alone takes per_round + latency + b / min(cap, NIC up, NIC down), inside a host per_round +
-// b / inside_rate. `per_host` neighbouring ranks share the NIC of their host (that of its first worker) and each have a
-// full-duplex link of inside_rate to the others. Messages of several streams share links max-min fairly. Service costs
-// of the workers (ServiceCost) apply to both ends, which is where the time of adding belongs.
+// A message takes the route between two workers (cluster/topology.hpp): between hosts PCIe, NICs and fabric under the
+// network's cap, inside a host NVLink or PCIe. Alone it takes per_round + latency + b / the least rate on it. Messages
+// share links max-min fairly. Service costs of the workers (ServiceCost) apply to both ends, which is where the time of
+// adding belongs.
 //
-// Aggregate: where all ranks do the same on equal NICs, they are in every round at the same time, since a collective
-// starts on all of them at once whatever their ops do. The messages of one rank then stand for those of all: over one
-// host's NIC, with the bytes of all ranks of a host. Same times as with all messages (tests/property/all_reduce_test),
-// at 2 (n - 1) in place of 2 n (n - 1) messages for a ring. why_no_aggregate says when it does not hold.
+// Aggregate: where all ranks do the same on equal links, they are in every round at the same time, since a collective
+// starts on all of them at once whatever their ops do. The messages of one rank then stand for those of all. A link of
+// one host (its NIC; the PCIe of its workers together) carries the bytes of all ranks of the host, NVLink those of one.
+// Same times as with all messages (tests/property/all_reduce_test), at 2 (n - 1) in place of 2 n (n - 1) messages for a
+// ring. why_no_aggregate says when it does not hold.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "models/cluster/cluster.hpp"
+#include "models/cluster/topology.hpp"
 #include "models/training/collective.hpp"
 #include "sim/base/units.hpp"
 
@@ -39,20 +43,43 @@ namespace stretto::training {
 struct AllReduce {
   Algorithm algorithm = Algorithm::Ring;
   Duration per_round;
-  std::uint32_t streams = 1;   // >= 1
-  std::uint32_t per_host = 1;  // >= 1; Hierarchical: divides the workers or is not less
-  Bandwidth inside_rate = Bandwidth::unlimited();
-  bool aggregate = false;  // needs why_no_aggregate() to be empty
+  std::uint32_t streams = 1;  // >= 1
+  bool aggregate = false;     // needs why_no_aggregate() to be empty
 };
 
+// Routes between ranks, and the links on them under numbers of their own in the order of first use. O(partners of a
+// rank) per look-up.
+class RankRoutes {
+ public:
+  struct Route {
+    std::uint32_t to = 0;
+    bool inside = false;  // one host
+    Duration latency;
+    std::vector<std::uint32_t> links;
+  };
+  explicit RankRoutes(const cluster::Cluster& cluster) : cluster_(cluster), of_(cluster.workers.size()) {}
+  const Route& of(std::uint32_t from, std::uint32_t to);
+  std::size_t links() const { return refs_.size(); }
+  cluster::LinkRef ref(std::size_t link) const { return refs_[link]; }
+  Bandwidth rate(std::size_t link) const { return rates_[link]; }
+
+ private:
+  const cluster::Cluster& cluster_;
+  std::vector<std::vector<Route>> of_;  // by sender
+  std::vector<cluster::LinkRef> refs_;
+  std::vector<Bandwidth> rates_;
+  std::map<cluster::LinkRef, std::uint32_t> number_;
+};
+
+// Hierarchical: every host has as many workers (cluster::workers_per_host).
 Collective collective(const cluster::Cluster& cluster, const AllReduce& options, Part part);
 
 // Why one rank cannot stand for all; empty if it can.
 std::string why_no_aggregate(const cluster::Cluster& cluster, const AllReduce& options);
 
-// Time of the collective alone: the sum over its rounds of the longest message, which shares a host's NIC and the links
-// between switches with those of its round. Service costs at both ends included, their queueing left out. O(messages),
-// O(rounds) where all ranks do the same in a star.
+// Time of the collective alone: the sum over its rounds of the longest message, which shares every link of its route
+// with those of its round. Service costs at both ends included, their queueing left out. O(messages), O(rounds) where
+// one rank can stand for all.
 Duration collective_time(const cluster::Cluster& cluster, const AllReduce& options, Part part, Bytes bytes);
 
 }  // namespace stretto::training

@@ -42,6 +42,9 @@ Compiled Compiler::run() {
   if (options_.synchronization == Synchronization::Ssp) add_gate();
   if (options_.synchronization == Synchronization::Backup) skip_late_steps();
   add_markers();
+  add_background();
+  std::sort(out_.inner_links.begin(), out_.inner_links.end(),
+            [](const InnerLink& a, const InnerLink& b) { return a.ref < b.ref; });
   out_.program = builder_.finish();
   STRETTO_ASSERT(out_.program.size() <= activities, "{} activities, at most {} expected", out_.program.size(),
                  activities);
@@ -183,10 +186,10 @@ std::uint64_t most_activities(const graph::Graph& graph, const cluster::Cluster&
     const auto each = static_cast<std::uint64_t>(all / static_cast<double>(cluster.workers.size() / ranks));
     const std::uint64_t buckets = plan::bucket_bytes(layout).size();
     return cluster.workers.size() * (options.passes * (graph.ops.size() + 2) + 6) + 2 +
-           buckets * (1 + each + (layout.split ? 2 : 1) * 2 * (ranks + 1));
+           buckets * (1 + each + (layout.split ? 2 : 1) * 2 * (ranks + 1)) + 2 * options.bursts.size();
   }
   const std::uint64_t per_worker = options.passes * (graph.ops.size() + 2) + 6 * transfers + cluster.servers.size() + 6;
-  return cluster.workers.size() * per_worker + 2 * transfers + 2;
+  return cluster.workers.size() * per_worker + 2 * transfers + 2 + 2 * options.bursts.size();
 }
 
 Compiled compile(const graph::Graph& graph, const cluster::Cluster& cluster, const plan::Layout& layout,

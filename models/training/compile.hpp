@@ -44,6 +44,19 @@ enum class Mode : std::uint8_t { Training, Inference };
 enum class Exchange : std::uint8_t { ParameterServer, AllReduce };
 enum class Synchronization : std::uint8_t { Sync, Async, Ssp, Backup, Local };
 
+// Traffic of others that comes and goes: a pause, then `bytes` over the links, sharing them as any message does, again
+// and again from time 0 on. With `drawn` the pauses are exponential of mean `pause`. Links of processes that the
+// cluster lacks are left out; then `alone`, what the whole route can carry, limits the rest.
+struct Burst {
+  std::vector<cluster::LinkRef> links = {};
+  Duration latency = {};
+  Bytes bytes = {};
+  Duration pause = {};
+  bool drawn = false;
+  Bandwidth alone = Bandwidth::unlimited();
+  bool operator==(const Burst&) const = default;
+};
+
 // Inference takes a graph of forward ops only (graph::forward_only). `input_time` > 0: each worker prepares one batch
 // after the other beside its steps, each in that time. The first begins at time 0; the next begins when the step that
 // takes the one before has started and that one is done (one batch is prepared ahead), so that in the long run no step
@@ -58,13 +71,15 @@ struct Options {
   std::uint32_t backups = 0;                                // Backup: < workers
   std::uint32_t passes = 1;                                 // forward and backward passes between pulls and pushes
   std::vector<Duration> late = {};  // per worker (as far as it goes): delay of each step's start, before its overhead
+  std::vector<Burst> bursts = {};
   Exchange exchange = Exchange::ParameterServer;  // AllReduce: training, Sync or Local
   AllReduce all_reduce = {};
 };
 
 // What an activity stands for. `item` is an op, a transfer (also of copies) or a server (Request), else 0; of a
-// collective the first transfer of its bucket. `worker` is 0 where it has none (Aggregate, Update of all workers'
-// gradients, StepEnd, Gate; Negotiation, Collective, CollectiveDone), and of a message the sender.
+// collective the first transfer of its bucket, of traffic of others its number. `worker` is 0 where it has none
+// (Aggregate, Update of all workers' gradients, StepEnd, Gate; Negotiation, Collective, CollectiveDone; Pause, Burst),
+// and of a message the sender.
 enum class Role : std::uint8_t {
   Start,
   Overhead,
@@ -91,6 +106,8 @@ enum class Role : std::uint8_t {
   Exit,            // the rank has done its part
   CollectiveDone,  // all ranks have
   Reduced,         // all buckets are reduced
+  Pause,           // of traffic of others
+  Burst,
 };
 
 struct Label {
@@ -157,6 +174,9 @@ std::uint64_t most_activities(const graph::Graph& graph, const cluster::Cluster&
 // Asserts that graph and layout fit each other; both are checked where they are read.
 Compiled compile(const graph::Graph& graph, const cluster::Cluster& cluster, const plan::Layout& layout,
                  const Options& options);
+
+// The bursts alone: a program that is all background, with `link_refs` and labels.
+Compiled compile_background(const cluster::Cluster& cluster, const std::vector<Burst>& bursts);
 
 // The order in the form that the engine executes. `stream` keys the draws of unordered channels.
 program::OrderTable compile_order(const Compiled& compiled, const plan::Layout& layout, const plan::Order& order,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collectives in the step program. See all_reduce.hpp.
 #include <algorithm>
-#include <array>
 
+#include "models/cluster/topology.hpp"
 #include "models/training/compiler.hpp"
 #include "sim/base/assert.hpp"
 
@@ -23,11 +23,12 @@ void Compiler::add_ranks() {
   STRETTO_ASSERT(training_ && (options_.synchronization == Synchronization::Sync ||
                                options_.synchronization == Synchronization::Local),
                  "all-reduce in mode {}", static_cast<int>(options_.synchronization));
-  STRETTO_ASSERT(layout_.bucket.size() == out_.transfers && o.per_host >= 1 && o.streams >= 1,
-                 "{} buckets, {} per host, {} streams", layout_.bucket.size(), o.per_host, o.streams);
+  STRETTO_ASSERT(layout_.bucket.size() == out_.transfers && o.streams >= 1, "{} buckets, {} streams",
+                 layout_.bucket.size(), o.streams);
+  STRETTO_ASSERT(o.algorithm != Algorithm::Hierarchical || cluster::workers_per_host(cluster_) > 0,
+                 "{} workers on unequal hosts", out_.workers);
   STRETTO_ASSERT(!o.aggregate || why_no_aggregate(cluster_, o).empty(), "aggregate: {}", why_no_aggregate(cluster_, o));
   auto& wires = builder_.wires();
-  const double efficiency = cluster_.network.efficiency;
   out_.ranks_simulated = o.aggregate ? 1 : out_.workers;
   const network::RouteId nowhere = wires.add_route({});
   channel::Channel span;
@@ -39,7 +40,6 @@ void Compiler::add_ranks() {
   if (layout_.split) gather_turns_ = builder_.add_channel(span);
   span.open_at_a_time = 0;
   span.streams = o.streams;
-  const bool all = o.aggregate && out_.workers > 1;
   for (std::uint32_t w = 0; w < out_.workers; ++w) {
     const cluster::Worker& worker = cluster_.workers[w];
     out_.device.push_back(builder_.add_pool({worker.name + " device", worker.device.cores, program::PoolRule::Fifo}));
@@ -48,25 +48,11 @@ void Compiler::add_ranks() {
       out_.worker_links.push_back(out_.worker_links[0]);
       continue;
     }
-    const std::string name = all ? "each worker" : worker.name;
+    const std::string name = one_for_all() ? "each worker" : worker.name;
     out_.worker_threads.push_back(builder_.add_pool({name + " threads", worker.threads, program::PoolRule::Fifo}));
-    if (w % o.per_host == 0) {
-      const std::string host = o.per_host == 1 ? name : all ? "each host" : "host " + std::to_string(host_of(w));
-      HostLinks links;
-      links.up = wires.add_link(host + " NIC up", worker.nic.up.scaled(efficiency));
-      links.down = wires.add_link(host + " NIC down", worker.nic.down.scaled(efficiency));
-      out_.link_refs.push_back({cluster::LinkKind::WorkerNicUp, w});
-      out_.link_refs.push_back({cluster::LinkKind::WorkerNicDown, w});
-      out_.worker_links.push_back(links);
-    } else {
-      out_.worker_links.push_back(out_.worker_links[host_of(w) * o.per_host]);
-    }
-    HostLinks inside;
-    inside.up = wires.add_link(name + " inside its host, up", o.inside_rate);
-    inside.down = wires.add_link(name + " inside its host, down", o.inside_rate);
-    out_.link_refs.push_back({cluster::LinkKind::NvlinkUp, w});
-    out_.link_refs.push_back({cluster::LinkKind::NvlinkDown, w});
-    inside_links_.push_back(inside);
+    const std::uint32_t host = worker.with_worker.value_or(w);
+    out_.worker_links.push_back(
+        {link({cluster::LinkKind::WorkerNicUp, host}), link({cluster::LinkKind::WorkerNicDown, host})});
     rank_streams_.push_back(builder_.add_channel(span));
   }
 }
@@ -78,48 +64,50 @@ program::ChannelId Compiler::receiving_channel(const channel::Channel& channel, 
   return id;
 }
 
+bool Compiler::inside(std::uint32_t from, std::uint32_t to) const {
+  return cluster::host_of(cluster_, {false, from}) == cluster::host_of(cluster_, {false, to});
+}
+
 program::ChannelId Compiler::rank_channel(std::uint32_t from, std::uint32_t to) {
   program::ChannelId& id = rank_channels_[{from, to}];
   if (id.valid()) return id;
-  auto& wires = builder_.wires();
-  const bool inside = host_of(from) == host_of(to);
   channel::Channel c;
+  set_route(c, {false, from}, {false, to}, inside(from, to) ? Bandwidth::unlimited() : cluster_.network.rate_cap);
   c.streams = 0;
-  c.latency = options_.all_reduce.per_round + (inside ? Duration() : cluster_.network.latency);
+  c.latency += options_.all_reduce.per_round;
   c.send = service(cluster_.workers[from].send, out_.worker_threads[from]);
   c.receive = service(cluster_.workers[to].receive, out_.worker_threads[to]);
-  if (inside) {
-    c.route = wires.add_route(std::array{inside_links_[from].up, inside_links_[to].down});
-    return id = receiving_channel(c, to);
-  }
-  std::vector<network::LinkId> links{out_.worker_links[from].up};
-  if (cluster_.network.fabric.kind != cluster::FabricKind::Star) {
-    const cluster::Path path = cluster::route(cluster_, {false, from}, {false, to});
-    for (const cluster::LinkRef ref : path.links)
-      if (ref.kind == cluster::LinkKind::Fabric) links.push_back(link(ref));
-    c.latency = options_.all_reduce.per_round + path.latency;
-  }
-  links.push_back(out_.worker_links[to].down);
-  c.route = wires.add_route(links, cluster_.network.rate_cap);
   return id = receiving_channel(c, to);
 }
 
-// From the rank that stands for all to itself. Its message between hosts has the bytes of all ranks of its host.
-program::ChannelId Compiler::channel_of_all(bool inside) {
-  program::ChannelId& id = rank_channels_[{inside ? 1 : 0, 0}];
-  if (id.valid()) return id;
-  auto& wires = builder_.wires();
+// Whose messages such links carry where one rank stands for all: those of all ranks of its host on links that belong to
+// the host, or to all of its ranks together.
+std::uint32_t Compiler::stands_for(cluster::LinkKind kind) const {
+  const bool own = kind == cluster::LinkKind::NvlinkUp || kind == cluster::LinkKind::NvlinkDown;
+  return own ? 1 : std::max(1U, cluster::workers_per_host(cluster_));
+}
+
+// From the rank that stands for all to itself: the route to a neighbour on its host, or to the next host.
+Compiler::OfAll& Compiler::channel_of_all(bool inside) {
+  OfAll& all = of_all_[inside ? 1 : 0];
+  if (all.channel.valid()) return all;
+  const std::uint32_t neighbour = inside ? 1 : cluster::workers_per_host(cluster_);
+  const cluster::Path path = cluster::route(cluster_, {false, 0}, {false, neighbour});
+  std::vector<network::LinkId> links;
+  if (!path.links.empty()) all.ranks = stands_for(path.links.front().kind);
+  for (cluster::LinkRef ref : path.links) {
+    ref.of = 0;
+    links.push_back(link(ref));
+  }
   channel::Channel c;
   c.streams = 0;
-  c.latency = options_.all_reduce.per_round + (inside ? Duration() : cluster_.network.latency);
+  c.latency = options_.all_reduce.per_round + path.latency;
   c.send = service(cluster_.workers[0].send, out_.worker_threads[0]);
   c.receive = service(cluster_.workers[0].receive, out_.worker_threads[0]);
-  const Bandwidth cap = cluster_.network.rate_cap;
-  const std::uint32_t sharing = std::min(options_.all_reduce.per_host, out_.workers);
-  c.route = inside ? wires.add_route(std::array{inside_links_[0].up, inside_links_[0].down})
-                   : wires.add_route(std::array{out_.worker_links[0].up, out_.worker_links[0].down},
-                                     cap.is_unlimited() ? cap : cap.scaled(sharing));
-  return id = builder_.add_channel(c);
+  c.route =
+      builder_.wires().add_route(links, inside ? Bandwidth::unlimited() : cluster_.network.rate_cap.scaled(all.ranks));
+  all.channel = receiving_channel(c, 0);
+  return all;
 }
 
 void Compiler::add_collectives() {
@@ -177,11 +165,10 @@ void Compiler::add_messages(std::uint32_t b, Part part, std::vector<std::vector<
   const Collective c = collective(cluster_, options_.all_reduce, part);
   std::uint32_t number = 0;
   if (options_.all_reduce.aggregate) {
-    const std::int64_t sharing = std::min(c.host, c.ranks);
     for (const EqualRound& round : equal_rounds(c, bucket.bytes)) {
-      const Bytes bytes = round.inside ? round.bytes : Bytes(round.bytes.count() * sharing);
+      const OfAll& all = channel_of_all(round.inside);
       const ActivityId message = add(Role::Message, 0, bucket.leader,
-                                     builder_.add_message(channel_of_all(round.inside), bytes), number++, part);
+                                     builder_.add_message(all.channel, round.bytes * all.ranks), number++, part);
       builder_.add_edge(last[0].front(), message);
       last[0] = {message};
     }

@@ -58,7 +58,7 @@ class Compiler {
   // The link, made when it is first asked for.
   network::LinkId link(cluster::LinkRef ref);
   // Sets route and latency of a channel between two processes.
-  void set_route(channel::Channel& channel, cluster::End from, cluster::End to);
+  void set_route(channel::Channel& channel, cluster::End from, cluster::End to, Bandwidth cap);
 
   void add_worker(std::uint32_t worker);
   void add_pulls(std::uint32_t worker, ActivityId begun);
@@ -69,10 +69,17 @@ class Compiler {
   bool all_reduce() const { return options_.exchange == Exchange::AllReduce; }
   void add_ranks();
   void add_collectives();
-  std::uint32_t host_of(std::uint32_t rank) const { return rank / options_.all_reduce.per_host; }
+  // One rank's messages, of several, stand for those of all.
+  bool one_for_all() const { return all_reduce() && options_.all_reduce.aggregate && out_.workers > 1; }
+  bool inside(std::uint32_t from, std::uint32_t to) const;
   program::ChannelId rank_channel(std::uint32_t from, std::uint32_t to);
   program::ChannelId receiving_channel(const channel::Channel& channel, std::uint32_t to);
-  program::ChannelId channel_of_all(bool inside);
+  std::uint32_t stands_for(cluster::LinkKind kind) const;
+  struct OfAll {
+    program::ChannelId channel;
+    std::uint32_t ranks = 1;  // whose messages one of it stands for
+  };
+  OfAll& channel_of_all(bool inside);
   // A bucket's collective between `begins` and the ends that it returns, one for each simulated rank.
   std::vector<ActivityId> add_collective(std::uint32_t bucket, Part part, ActivityId begins);
   void add_messages(std::uint32_t bucket, Part part, std::vector<std::vector<ActivityId>>& last);
@@ -89,6 +96,7 @@ class Compiler {
   void add_gate();
   void skip_late_steps();
   void add_markers();
+  void add_background();
 
   const graph::Graph& graph_;
   const cluster::Cluster& cluster_;
@@ -114,7 +122,7 @@ class Compiler {
   program::ChannelId turns_;
   program::ChannelId gather_turns_;
   std::vector<program::ChannelId> rank_streams_;  // per simulated rank
-  std::vector<HostLinks> inside_links_;           // the same
+  std::array<OfAll, 2> of_all_;                   // between hosts, inside
   std::map<std::pair<std::uint32_t, std::uint32_t>, program::ChannelId> rank_channels_;
   std::vector<ActivityId> worker_done_;
   ActivityId step_end_;

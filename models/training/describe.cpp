@@ -74,6 +74,10 @@ std::string describe(const Compiled& compiled, const graph::Graph& graph, const 
       return fmt::format("copy of the gradient of {} from the device of worker {}", transfer(), label.worker);
     case Role::Late:
       return fmt::format("late start of worker {}", label.worker);
+    case Role::Pause:
+      return fmt::format("pause of background traffic {}", label.item);
+    case Role::Burst:
+      return fmt::format("burst of background traffic {}", label.item);
     case Role::Input:
       return fmt::format("input of worker {}", label.worker);
   }

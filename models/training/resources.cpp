@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pools, links and channels of a cluster.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "models/graph/order.hpp"
@@ -36,7 +40,15 @@ network::LinkId Compiler::link(cluster::LinkRef ref) {
   if (of_kind.size() <= ref.of) of_kind.resize(ref.of + 1);
   network::LinkId& id = of_kind[ref.of];
   if (id.valid()) return id;
-  id = builder_.wires().add_link(cluster::link_name(cluster_, ref), cluster::link_rate(cluster_, ref));
+  Bandwidth rate = cluster::link_rate(cluster_, ref);
+  std::string name = cluster::link_name(cluster_, ref);
+  if (one_for_all()) {
+    const std::uint32_t ranks = stands_for(ref.kind);
+    const bool pcie = ref.kind == cluster::LinkKind::PcieUp || ref.kind == cluster::LinkKind::PcieDown;
+    if (pcie) rate = rate.scaled(ranks);  // that of all workers of the host together
+    name = fmt::format("each {} {}", ranks > 1 ? "host" : "worker", cluster::link_part(ref.kind));
+  }
+  id = builder_.wires().add_link(std::move(name), rate);
   out_.link_refs.push_back(ref);
   if (ref.kind < cluster::LinkKind::Fabric) return id;
   const cluster::Fabric& fabric = cluster_.network.fabric;
@@ -46,11 +58,11 @@ network::LinkId Compiler::link(cluster::LinkRef ref) {
   return id;
 }
 
-void Compiler::set_route(channel::Channel& channel, cluster::End from, cluster::End to) {
+void Compiler::set_route(channel::Channel& channel, cluster::End from, cluster::End to, Bandwidth cap) {
   const cluster::Path path = cluster::route(cluster_, from, to);
   std::vector<network::LinkId> links;
   for (const cluster::LinkRef ref : path.links) links.push_back(link(ref));
-  channel.route = builder_.wires().add_route(links, cluster_.network.rate_cap);
+  channel.route = builder_.wires().add_route(links, cap);
   channel.latency = path.latency;
 }
 
@@ -118,18 +130,16 @@ void Compiler::add_channels() {
       const auto& server = cluster_.servers[s];
       const cluster::End here{false, w};
       const cluster::End there{true, s};
-      set_route(c, there, here);
+      set_route(c, there, here, cluster_.network.rate_cap);
       c.send = service(server.send, out_.server_threads[s]);
       c.receive = service(worker.receive, out_.worker_threads[w]);
       pull_channel_.push_back(builder_.add_channel(c));
       if (!training_) continue;
-      set_route(c, here, there);
+      set_route(c, here, there, cluster_.network.rate_cap);
       c.send = service(worker.send, out_.worker_threads[w]);
       c.receive = service(server.receive, out_.server_threads[s]);
       push_channel_.push_back(builder_.add_channel(c));
     }
-  std::sort(out_.inner_links.begin(), out_.inner_links.end(),
-            [](const InnerLink& a, const InnerLink& b) { return a.ref < b.ref; });
 }
 
 }  // namespace stretto::training

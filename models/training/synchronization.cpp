@@ -151,6 +151,8 @@ void Compiler::skip_late_steps() {
       case Role::Exit:
       case Role::CollectiveDone:
       case Role::Reduced:
+      case Role::Pause:
+      case Role::Burst:
         STRETTO_ASSERT(false, "role {} of worker {} with backup workers", static_cast<int>(label.role), label.worker);
     }
   }

@@ -3,6 +3,32 @@
 
 namespace stretto::training {
 
+namespace {
+
+// Keys of late starts, of pauses, of toggles and of ops draw apart.
+constexpr std::uint64_t kOfLateStarts = std::uint64_t{1} << 62;
+constexpr std::uint64_t kOfPauses = std::uint64_t{1} << 61;
+
+void add_late_starts(const Compiled& compiled, const std::vector<LateStart>& late_starts, program::Variation& v) {
+  if (late_starts.empty()) return;
+  for (std::uint32_t a = 0; a < compiled.labels.size(); ++a) {
+    if (compiled.labels[a].role != Role::Late) continue;
+    for (const LateStart& late : late_starts)
+      if (late.worker == compiled.labels[a].worker)
+        v.chances.push_back({a, late.worker | kOfLateStarts, late.probability, late.spread});
+  }
+}
+
+// Behind all other activities.
+void add_pauses(const Compiled& compiled, const std::vector<Burst>& bursts, program::Variation& v) {
+  for (std::uint32_t a = std::min(compiled.program.background, compiled.program.size()); a < compiled.labels.size();
+       ++a)
+    if (const Label& label = compiled.labels[a]; label.role == Role::Pause && bursts.at(label.item).drawn)
+      v.chances.push_back({a, label.item | kOfPauses, 1, true});
+}
+
+}  // namespace
+
 std::vector<Duration> late_delays(const VariationSpec& spec) {
   std::vector<Duration> delays;
   for (const LateStart& late : spec.late_starts) {
@@ -40,15 +66,14 @@ program::Variation compile_variation(const Compiled& compiled, const VariationSp
     v.links.push_back({hosts[n.host].up, n.at, n.factor});
     v.links.push_back({hosts[n.host].down, n.at, n.factor});
   }
-  if (spec.late_starts.empty()) return v;
-  // Keys of late starts, of toggles and of ops draw apart.
-  constexpr std::uint64_t kApart = std::uint64_t{1} << 62;
-  for (std::uint32_t a = 0; a < compiled.labels.size(); ++a) {
-    if (compiled.labels[a].role != Role::Late) continue;
-    for (const LateStart& late : spec.late_starts)
-      if (late.worker == compiled.labels[a].worker)
-        v.chances.push_back({a, late.worker | kApart, late.probability, late.spread});
-  }
+  add_late_starts(compiled, spec.late_starts, v);
+  add_pauses(compiled, spec.bursts, v);
+  return v;
+}
+
+program::Variation background_variation(const Compiled& background, const std::vector<Burst>& bursts) {
+  program::Variation v;
+  add_pauses(background, bursts, v);
   return v;
 }
 

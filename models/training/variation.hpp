@@ -51,6 +51,10 @@ struct LateStart {
   bool operator==(const LateStart&) const = default;
 };
 
+inline bool drawn_bursts(const std::vector<Burst>& bursts) {
+  return std::any_of(bursts.begin(), bursts.end(), [](const Burst& burst) { return burst.drawn; });
+}
+
 struct VariationSpec {
   double compute_cv = 0;  // coefficient of variation of each worker op's time, 0 = none
   program::NoiseLaw law = program::NoiseLaw::Lognormal;
@@ -59,22 +63,31 @@ struct VariationSpec {
   std::vector<SlowWorker> slow_workers;
   std::vector<NicChange> nics;
   std::vector<LateStart> late_starts;
+  std::vector<Burst> bursts = {};
   bool noisy() const { return law == program::NoiseLaw::Empirical ? !factors.empty() : compute_cv > 0; }
-  bool none() const { return !drawn() && slow_workers.empty() && nics.empty() && late_starts.empty(); }
+  // Nothing varies but background traffic.
+  bool noiseless() const {
+    return !noisy() && !stragglers && slow_workers.empty() && nics.empty() && late_starts.empty();
+  }
+  bool none() const { return noiseless() && bursts.empty(); }
   // Replications differ.
   bool drawn() const {
-    return noisy() || stragglers || std::any_of(late_starts.begin(), late_starts.end(), [](const LateStart& late) {
-             return late.spread || late.probability < 1;
-           });
+    return noisy() || stragglers || drawn_bursts(bursts) ||
+           std::any_of(late_starts.begin(), late_starts.end(),
+                       [](const LateStart& late) { return late.spread || late.probability < 1; });
   }
   bool operator==(const VariationSpec&) const = default;
 };
 
-// `stream` keys the draws; the same stream gives the same op the same noise under every layout and order. Changes of
-// hosts that `compiled` lacks are left out. Updates at servers and copies carry no noise.
 // Delays of starts for Options::late.
 std::vector<Duration> late_delays(const VariationSpec& spec);
 
+// `stream` keys the draws; the same stream gives the same op the same noise under every layout and order. Changes of
+// hosts that `compiled` lacks are left out. Updates at servers and copies carry no noise. Late starts and bursts must
+// be those that `compiled` was made with.
 program::Variation compile_variation(const Compiled& compiled, const VariationSpec& spec, std::uint64_t stream);
+
+// Of compile_background's program.
+program::Variation background_variation(const Compiled& background, const std::vector<Burst>& bursts);
 
 }  // namespace stretto::training

@@ -93,7 +93,7 @@ std::optional<Violation> check_alternatives(const StatedSchedule& s, const plan:
 std::optional<Violation> check_direction(const StatedSchedule& s, bool push) {
   const plan::DirectionOrder& order = push ? s.schedule.plan.order.push : s.schedule.plan.order.pull;
   const char* name = push ? "pushes" : "pulls";
-  const bool windowed = order.discipline == Discipline::Window || order.discipline == Discipline::ChainWindow;
+  const bool windowed = plan::has_window(order.discipline);
   if (plan::has_credit(order.discipline) && order.credit <= Bytes())
     return Violation{"credit", fmt::format("the credit of the {} is {} bytes", name, order.credit.count())};
   if (windowed && order.window == 0) return Violation{"window", fmt::format("the window of the {} is 0", name)};

@@ -39,6 +39,12 @@ class EventQueue {
   // `lines`: number of lines.
   explicit EventQueue(std::uint32_t lines = 0) : lines_(lines) {}
   bool empty() const { return heap_.empty() && first_line_ == kNoLine; }
+  // O(lines).
+  std::size_t size() const {
+    std::size_t sum = heap_.size();
+    for (const std::deque<Event>& line : lines_) sum += line.size();
+    return sum;
+  }
   // Time of the next event, Time::never() if there is none.
   Time next() const {
     const Time heap = heap_.empty() ? Time::never() : heap_.front().time;

@@ -16,7 +16,7 @@ constexpr std::uint32_t kNotBlocked = std::numeric_limits<std::uint32_t>::max();
 // on cycles (or between two of them) and comes first, then what was taken away, the last first: each after something
 // that it waits for, if that is blocked too.
 std::vector<Blocked> Simulation::blocked(std::size_t limit) const {
-  const std::uint32_t n = program_->size();
+  const std::uint32_t n = std::min(program_->size(), program_->background);
   std::vector<Blocked> all;
   std::vector<std::uint32_t> entry(n, kNotBlocked);
   const auto add = [&](std::uint32_t a, Blocked::Wait wait) {

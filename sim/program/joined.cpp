@@ -79,6 +79,12 @@ Joined join(std::span<const Part> parts, const std::vector<network::Link>& links
     const Offsets at{static_cast<std::uint32_t>(out.need_of.size()), static_cast<std::uint32_t>(out.pools.size()),
                      static_cast<std::uint32_t>(out.channels.size()), static_cast<std::uint32_t>(out.markers.size())};
     STRETTO_ASSERT(std::uint64_t{at.activity} + p.size() < (1U << 29), "{} activities", at.activity);
+    STRETTO_ASSERT(out.chains == 0 && (p.chains == 0 || p.background == 0), "background of {} chains from {} on",
+                   p.chains, p.background);
+    if (p.chains > 0) {
+      out.background = out.endless = at.activity;
+      out.chains = p.chains;
+    }
     const auto first_route = static_cast<std::uint32_t>(out.wires.routes.size());
     add_network(part, out);
     out.pools.insert(out.pools.end(), p.pools.begin(), p.pools.end());

@@ -40,6 +40,7 @@ struct Joined {
 };
 
 // `links`: those of the joined network. All parts have the same network model. `endless`: no part has a last iteration.
+// The last part may be all background; no other part has any.
 Joined join(std::span<const Part> parts, const std::vector<network::Link>& links, bool endless);
 
 // Tables of the parts, each with the rule of every channel and the rank of every activity. At most one has

@@ -96,6 +96,17 @@ void ProgramBuilder::add_marker(ActivityId activity) {
   program_.markers.push_back(activity);
 }
 
+ProgramBuilder::Burst ProgramBuilder::add_background(PoolId pool, Duration pause, ChannelId channel, Bytes bytes) {
+  STRETTO_ASSERT(program_.pools.at(pool.index()).units == 0 && program_.channels.at(channel.index()).streams == 0,
+                 "background on pool {} and channel {}, which have limits", pool.index(), channel.index());
+  const auto here = static_cast<std::uint32_t>(program_.activities.size());
+  if (program_.chains++ == 0) program_.background = program_.endless = here;
+  const Burst burst{add_compute(pool, pause), add_message(channel, bytes)};
+  add_edge(burst.pause, burst.message);
+  add_edge(burst.message, burst.pause, 1);
+  return burst;
+}
+
 std::uint32_t ProgramBuilder::add_skip(ActivityId first, ActivityId watched) {
   STRETTO_ASSERT(watched.index() < program_.activities.size(), "activity {} is watched", watched.index());
   const auto group = static_cast<std::uint32_t>(program_.skips.size());

@@ -13,7 +13,8 @@
 // An edge a -> b of distance d (0 or 1) says: b of iteration i + d waits for a of iteration i. Edges of distance 1 into
 // iteration 0 are satisfied from the start. Instances of one activity run in the order of iterations. An activity may
 // run ahead of its successors; what comes more than one iteration early costs O(log) and memory for each such arrival.
-// Endless activities (StepProgram::endless) know no last iteration, whatever is asked of the others.
+// Endless activities (StepProgram::endless) know no last iteration, whatever is asked of the others. Those of the
+// background (StepProgram::background) are traffic and pauses of others, of which no observer is told.
 // Skipping: a group of activities watches one more. If that one has finished an iteration by the time the group's first
 // activity is ready in it, the group skips it: its instances take no time and no resource, tell no observer and pass
 // their turn. What members wait for in an iteration must come after the first.
@@ -115,6 +116,11 @@ struct StepProgram {
 
   // Activities from this number on are endless. No edge leads from one of these to the others or back.
   std::uint32_t endless = 0xFFFFFFFFU;
+  // Endless activities from this number on are the background: so many chains, each of which has one activity under way
+  // at any time, which holds one event of the queue or one message on its wires. Where these are all that is left to
+  // happen, the rest of the program cannot go on.
+  std::uint32_t background = 0xFFFFFFFFU;
+  std::uint32_t chains = 0;
 
   static constexpr std::uint32_t kNoSkip = 0xFFFFFFFFU;
 
@@ -155,6 +161,13 @@ class ProgramBuilder {
   ActivityId add_gate(std::uint32_t lag);
   void add_edge(ActivityId from, ActivityId to, std::uint32_t distance = 0);
   void add_marker(ActivityId activity);
+  // Traffic of others: again and again a pause of `pause` on `pool`, which has no limit, then `bytes` over `channel`,
+  // which limits no streams. Nothing else may be added behind it but more of it.
+  struct Burst {
+    ActivityId pause;
+    ActivityId message;
+  };
+  Burst add_background(PoolId pool, Duration pause, ChannelId channel, Bytes bytes);
   // A group of one, then more members.
   std::uint32_t add_skip(ActivityId first, ActivityId watched);
   void skip_with(std::uint32_t group, ActivityId activity);

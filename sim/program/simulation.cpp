@@ -84,6 +84,7 @@ void Simulation::reset(const OrderTable& order, std::uint32_t iterations, const 
   completed_head_ = 0;
   early_.clear();
   late_arrivals_ = finished_ = services_ = passes_ = 0;
+  on_wires_ = 0;
   batches_ = batch_ = 0;
   skipped_.assign(program_->skips.size(), 0);
   toggles_.assign(variation == nullptr ? 0 : variation->toggle_key.size(), ToggleState());
@@ -179,7 +180,7 @@ void Simulation::complete(std::uint32_t a) {
   finished_ += a < program_->endless ? 1 : 0;
   const bool skip =
       !program_->skip_of.empty() && program_->skip_of[a] != StepProgram::kNoSkip && skipped_[program_->skip_of[a]] != 0;
-  if (observer_ != nullptr && !skip) {
+  if (observer_ != nullptr && !skip && a < program_->background) {
     ActivityRecord& r = records_[a];
     r.activity = a;
     r.iteration = iteration;
@@ -459,6 +460,7 @@ void Simulation::move(std::uint32_t a) {
     return;
   }
   const network::RouteId route = program_->channels[activity.where].route;
+  ++on_wires_;
   if (use_fluid_)
     fluid_.start(now_, route, Bytes(activity.amount), a);
   else
@@ -467,6 +469,7 @@ void Simulation::move(std::uint32_t a) {
 
 void Simulation::arrived(std::uint32_t a) {
   if (observer_ != nullptr) records_[a].arrived = now_;
+  --on_wires_;
   const std::uint32_t c = program_->activities[a].where;
   if (program_->channels[c].streams != 0) {
     --channels_[c].moving;
@@ -529,7 +532,7 @@ void Simulation::handle(const engine::Event& event) {
 bool Simulation::instant() {
   if (started_) {
     const Time t = std::min(queue_.next(), network_next());
-    if (t == Time::never()) return false;
+    if (t == Time::never() || only_background()) return false;
     STRETTO_ASSERT(t >= now_, "{} ps after {} ps", t.ps(), now_.ps());
     now_ = t;
   }
@@ -574,7 +577,7 @@ Status Simulation::run_until(std::uint32_t count, Time last) {
                  marker_times_.size(), iterations_);
   while (!markers_reached(count)) {
     const Time next = started_ ? std::min(queue_.next(), network_next()) : now_;
-    if (next == Time::never()) return Status::Deadlock;
+    if (next == Time::never() || only_background()) return Status::Deadlock;
     if (next > last) return Status::Stopped;
     instant();
   }

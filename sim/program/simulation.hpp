@@ -28,7 +28,7 @@ namespace stretto::program {
 
 enum class Status : std::uint8_t {
   Reached,   // what was asked for has happened
-  Deadlock,  // nothing is left to happen and what was asked for has not
+  Deadlock,  // nothing is left to happen, the background apart, and what was asked for has not
   Stopped,   // the time was up first
 };
 
@@ -132,6 +132,10 @@ class Simulation {
   Time network_next() const;
   bool markers_reached(std::uint32_t count) const;
   void due_for_dispatch(std::uint32_t pool);
+  // Nothing but the background is left to happen.
+  bool only_background() const {
+    return started_ && program_->chains > 0 && queue_.size() + on_wires_ == program_->chains;
+  }
 
   const StepProgram* program_;
   const OrderTable* order_;
@@ -164,6 +168,7 @@ class Simulation {
   std::vector<ToggleState> toggles_;   // per pool, where some toggle
   std::vector<std::uint8_t> skipped_;  // per group: its current iteration is skipped
   std::uint64_t finished_ = 0;
+  std::uint32_t on_wires_ = 0;  // messages that move
   std::uint64_t services_ = 0;  // asked for so far
   std::uint32_t batches_ = 0;
   std::uint32_t batch_ = 0;  // of the choice under way

@@ -175,7 +175,8 @@ class Verify(program.ProgramTest):
         self.write('ring.yaml', RING)
         for words in ((), ('--set', 'training.barrier=true'), ('--set', 'all_reduce.split=true'),
                       ('--set', 'all_reduce.algorithm=tree'),
-                      ('--set', 'all_reduce={algorithm: hierarchical, per_host: 2, fusion: 1 MiB, streams: 2}')):
+                      ('--set', 'cluster.workers.per_host=2', '--set', 'cluster.workers.nvlink=8 Gbit/s',
+                       '--set', 'all_reduce={algorithm: hierarchical, fusion: 1 MiB, streams: 2}')):
             with self.subTest(words):
                 self.good('search', 'ring.yaml', '--budget', '40', '-o', 'ring.json', *words)
                 result = json.loads(self.good('verify', 'ring.json', '--experiment', 'ring.yaml', '--format', 'json',

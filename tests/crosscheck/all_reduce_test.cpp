@@ -37,6 +37,15 @@ cluster::Cluster plain(std::uint32_t workers) {
   return c;
 }
 
+// Neighbours share hosts of g workers.
+cluster::Cluster on_hosts(cluster::Cluster c, std::uint32_t g) {
+  for (std::uint32_t w = 0; w < c.workers.size(); ++w) {
+    c.workers[w].with_worker.reset();
+    if (w % g != 0) c.workers[w].with_worker = w - w % g;
+  }
+  return c;
+}
+
 plan::Layout layout_of(const graph::Graph& g, Bytes fusion = Bytes(), bool split = false) {
   plan::Layout layout;
   layout.first = {0};
@@ -117,36 +126,69 @@ TEST(AllReduceForms, Tree) {
 TEST(AllReduceForms, Hierarchical) {
   AllReduce o;
   o.algorithm = Algorithm::Hierarchical;
-  o.inside_rate = Bandwidth::bytes_per_second(10'000'000);
-  for (const std::uint32_t g : {2U, 4U})
+  o.per_round = Duration::us(7);
+  for (const std::uint32_t g : {1U, 2U, 4U})
     for (const std::uint32_t hosts : {1U, 2U, 3U}) {
-      o.per_host = g;
-      cluster::Cluster c = plain(g * hosts);
+      cluster::Cluster c = on_hosts(plain(g * hosts), g);
       c.network.latency = Duration::us(50);
+      for (auto& w : c.workers) {
+        w.nvlink = Bandwidth::bytes_per_second(10'000'000);
+        w.nvlink_latency = Duration::us(3);
+      }
       const double bytes = 12'000;
-      // Inside: 2 (g - 1) rounds of b / g. Between: the host's g ranks send 2 (H - 1) / H b / g each over one NIC.
-      const double inside = 2e-7 * (g - 1) / g * bytes;
-      const double between = 2e-6 * (hosts - 1) / hosts * bytes + 2 * (hosts - 1) * 50e-6;
+      // Reduce-scatter and all-gather inside: g - 1 rounds of b / g each. Between: the host's g ranks send
+      // 2 (H - 1) / H b / g each over one NIC.
+      const double inside = 2 * (1e-7 * (g - 1) / g * bytes + (g - 1) * 10e-6);
+      const double between = 2e-6 * (hosts - 1) / hosts * bytes + 2 * (hosts - 1) * 57e-6;
       EXPECT_NEAR(alone(c, o, 12'000), inside + between, 1e-9) << g << " x " << hosts;
     }
 }
 
+// Without direct links ranks of a host exchange over the PCIe of their devices, which what leaves the host crosses too.
+TEST(AllReduceForms, HierarchicalOverPcie) {
+  AllReduce o;
+  o.algorithm = Algorithm::Hierarchical;
+  const double bytes = 12'000;
+  for (const std::uint32_t g : {2U, 4U})
+    for (const double pcie : {0.125, 0.5, 4.0}) {  // B/us; the NIC 1
+      cluster::Cluster c = on_hosts(plain(3 * g), g);
+      for (auto& w : c.workers) w.pcie = Bandwidth::bytes_per_second(static_cast<std::int64_t>(pcie * 1e6));
+      const double inside = 2e-6 * (g - 1) / g * bytes / pcie;
+      const double between = 2e-6 * 2 / 3 * bytes / std::min(1.0, g * pcie);
+      EXPECT_NEAR(alone(c, o, 12'000), inside + between, 1e-9) << g << " " << pcie;
+      // NVLink takes what stays on the host off PCIe.
+      for (auto& w : c.workers) w.nvlink = Bandwidth::unlimited();
+      EXPECT_NEAR(alone(c, o, 12'000), between, 1e-9) << g << " " << pcie;
+    }
+}
+
+TEST(AllReduceForms, HostsOfDifferentSizesRingAsTheyCan) {
+  cluster::Cluster c = on_hosts(plain(5), 2);
+  EXPECT_EQ(cluster::workers_per_host(c), 0U);
+  EXPECT_EQ(why_no_aggregate(c, {}), "hosts have different numbers of workers");
+  EXPECT_NEAR(alone(c, {}, 5000), 8 * 1e-3, 1e-9) << "one message of each round leaves each host";
+  EXPECT_EQ(cluster::workers_per_host(on_hosts(plain(6), 2)), 2U);
+  EXPECT_EQ(cluster::workers_per_host(on_hosts(plain(3), 4)), 3U);
+  EXPECT_EQ(cluster::workers_per_host(plain(3)), 1U);
+}
+
 TEST(AllReduceForms, RingOverHostsIsLimitedByTheHostsNic) {
   AllReduce o;
-  o.per_host = 4;
-  EXPECT_FALSE(why_no_aggregate(plain(8), o).empty());
-  EXPECT_NEAR(alone(plain(8), o, 8000), 2e-6 * 7 / 8 * 8000, 1e-9) << "one message of each round leaves each host";
-  EXPECT_TRUE(why_no_aggregate(plain(4), o).empty());
-  EXPECT_NEAR(alone(plain(4), o, 8000), 0, 1e-12) << "all on one host, whose inside has no limit";
+  const cluster::Cluster eight = on_hosts(plain(8), 4);
+  const cluster::Cluster four = on_hosts(plain(4), 4);
+  EXPECT_FALSE(why_no_aggregate(eight, o).empty());
+  EXPECT_NEAR(alone(eight, o, 8000), 2e-6 * 7 / 8 * 8000, 1e-9) << "one message of each round leaves each host";
+  EXPECT_TRUE(why_no_aggregate(four, o).empty());
+  EXPECT_NEAR(alone(four, o, 8000), 0, 1e-12) << "all on one host, whose inside has no limit";
   o.algorithm = Algorithm::HalvingDoubling;
-  EXPECT_TRUE(why_no_aggregate(plain(8), o).empty());
-  EXPECT_NEAR(alone(plain(8), o, 8000), 2 * 4 * 4000e-6, 1e-9) << "four ranks send half of it over one NIC";
+  EXPECT_TRUE(why_no_aggregate(eight, o).empty());
+  EXPECT_NEAR(alone(eight, o, 8000), 2 * 4 * 4000e-6, 1e-9) << "four ranks send half of it over one NIC";
 }
 
 TEST(AllReduceForms, ASlowNicHoldsUpEverybody) {
   cluster::Cluster c = plain(4);
   c.workers[2].nic.up = Bandwidth::bytes_per_second(250'000);
-  EXPECT_EQ(why_no_aggregate(c, {}), "the workers' NICs or service costs differ");
+  EXPECT_EQ(why_no_aggregate(c, {}), "the workers' NICs, links or service costs differ");
   EXPECT_NEAR(alone(c, {}, 4000), 6 * 4e-3, 1e-9);
 }
 

@@ -52,10 +52,14 @@ Case random_case(std::uint64_t seed) {
   const std::uint32_t workers = count(8);
   o.algorithm = static_cast<Algorithm>(random.below(4));
   o.streams = count(3);
-  o.per_host = random.below(2) == 0 ? 1 : count(4);
+  const std::uint32_t per_host = random.below(2) == 0 ? 1 : count(4);
   o.per_round = Duration::us(static_cast<std::int64_t>(random.below(3)));
-  if (random.below(2) == 0) o.inside_rate = Bandwidth::bytes_per_second(3'000'000);
   cluster::Worker worker;
+  if (random.below(2) == 0) {
+    worker.nvlink = Bandwidth::bytes_per_second(3'000'000);
+    worker.nvlink_latency = Duration::us(static_cast<std::int64_t>(random.below(3)));
+  }
+  if (random.below(3) == 0) worker.pcie = Bandwidth::bytes_per_second(600'000);
   worker.nic = {Bandwidth::bytes_per_second(1'000'000),
                 Bandwidth::bytes_per_second(random.below(2) == 0 ? 1'000'000 : 2'000'000)};
   if (random.below(3) == 0) {
@@ -66,6 +70,8 @@ Case random_case(std::uint64_t seed) {
   for (std::uint32_t w = 0; w < workers; ++w) {
     worker.name = fmt::format("worker {}", w);
     worker.device.speed = 1 + static_cast<double>(random.below(3));
+    worker.with_worker.reset();
+    if (w % per_host != 0) worker.with_worker = w - w % per_host;
     c.cluster.workers.push_back(worker);
   }
   c.cluster.network.latency = Duration::us(static_cast<std::int64_t>(random.below(3)));
@@ -103,9 +109,7 @@ TEST(AllReduce, OneWorkerStandsForAll) {
   for (std::uint64_t seed = 0; compared < trials(1500); ++seed) {
     Case c = random_case(seed);
     AllReduce& o = c.options.all_reduce;
-    if (o.algorithm == Algorithm::Hierarchical &&
-        c.cluster.workers.size() % std::min<std::size_t>(o.per_host, c.cluster.workers.size()) != 0)
-      continue;
+    if (o.algorithm == Algorithm::Hierarchical && cluster::workers_per_host(c.cluster) == 0) continue;
     if (!why_no_aggregate(c.cluster, o).empty()) {
       markers(c, false);
       continue;
@@ -141,9 +145,7 @@ class EnterLog : public program::Observer {
 TEST(AllReduce, AllWorkersEnterInOneOrder) {
   for (std::uint64_t seed = 0; seed < trials(300); ++seed) {
     const Case c = random_case(seed);
-    const std::size_t workers = c.cluster.workers.size();
-    if (c.options.all_reduce.algorithm == Algorithm::Hierarchical &&
-        workers % std::min<std::size_t>(c.options.all_reduce.per_host, workers) != 0)
+    if (c.options.all_reduce.algorithm == Algorithm::Hierarchical && cluster::workers_per_host(c.cluster) == 0)
       continue;
     const Compiled compiled = compile(c.graph, c.cluster, c.layout, c.options);
     const program::OrderTable order = compile_order(compiled, c.layout, c.order, seed);

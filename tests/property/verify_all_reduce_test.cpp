@@ -77,13 +77,13 @@ Case random_case(std::uint64_t seed) {
   const std::uint32_t workers = static_cast<std::uint32_t>(1 + upto(5));
   o.all_reduce.algorithm = static_cast<training::Algorithm>(random.below(4));
   o.all_reduce.streams = static_cast<std::uint32_t>(1 + upto(2));
-  o.all_reduce.per_host = random.below(2) == 0 ? 1 : static_cast<std::uint32_t>(1 + upto(2));
+  std::uint32_t per_host = random.below(2) == 0 ? 1 : static_cast<std::uint32_t>(1 + upto(2));
   if (o.all_reduce.algorithm == training::Algorithm::Hierarchical)
-    while (workers % std::min(o.all_reduce.per_host, workers) != 0) --o.all_reduce.per_host;
-  o.all_reduce.per_host = std::min(o.all_reduce.per_host, workers);
+    while (workers % std::min(per_host, workers) != 0) --per_host;
   o.all_reduce.per_round = Duration::ps(upto(2'000'000));
   const auto rate = [&] { return Bandwidth(8'000'000 + 8 * (upto(6'000'000) + upto(99))); };
-  if (random.below(2) == 0) o.all_reduce.inside_rate = rate();
+  const std::optional<Bandwidth> nvlink = random.below(2) == 0 ? std::optional(rate()) : std::nullopt;
+  const Bandwidth pcie = random.below(3) == 0 ? rate() : Bandwidth::unlimited();
   cluster::Cluster& cluster = c.setup.cluster;
   const bool equal = random.below(2) == 0;
   for (std::uint32_t w = 0; w < workers; ++w) {
@@ -98,6 +98,11 @@ Case random_case(std::uint64_t seed) {
       }
     }
     worker.name = fmt::format("worker {}", w);
+    worker.with_worker.reset();
+    if (w % per_host != 0) worker.with_worker = w - w % per_host;
+    worker.nvlink = nvlink;
+    worker.nvlink_latency = nvlink ? Duration::us(2) : Duration();
+    worker.pcie = pcie;
     cluster.workers.push_back(worker);
   }
   cluster.network.latency = Duration::ps(upto(2'000'000));

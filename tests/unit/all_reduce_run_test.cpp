@@ -23,8 +23,9 @@ std::string minimal(const std::string& more, const std::string& policies = "[wfb
          "}\npolicies: " + policies + "\nruns: {iterations: 6, warm_up: 2, replications: 2}\n" + more;
 }
 
-std::string four(const std::string& training = "exchange: all_reduce", const std::string& all_reduce = "") {
-  return "cluster: {workers: {count: 4, nic: 1 Gbit/s}}\ntraining: {" + training + "}\n" +
+std::string four(const std::string& training = "exchange: all_reduce", const std::string& all_reduce = "",
+                 const std::string& workers = "") {
+  return "cluster: {workers: {count: 4, nic: 1 Gbit/s" + workers + "}}\ntraining: {" + training + "}\n" +
          (all_reduce.empty() ? "" : "all_reduce: {" + all_reduce + "}\n");
 }
 
@@ -53,10 +54,11 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 TEST(AllReduceRun, EveryAlgorithmRunsWithEveryDetail) {
   for (const char* algorithm : {"ring", "halving_doubling", "tree", "hierarchical"})
     for (const char* split : {"true", "false"}) {
-      const std::string more = fmt::format("algorithm: {}, split: {}, per_host: {}", algorithm, split,
-                                           std::string(algorithm) == "hierarchical" ? 2 : 1);
-      const RunOutput messages = run_text(minimal(four("exchange: all_reduce", more + ", detail: messages")));
-      const RunOutput automatic = run_text(minimal(four("exchange: all_reduce", more)));
+      const std::string more = fmt::format("algorithm: {}, split: {}", algorithm, split);
+      const std::string hosts =
+          std::string(algorithm) == "hierarchical" ? ", per_host: 2, pcie: 300 MB/s, nvlink: 4 Gbit/s" : "";
+      const RunOutput messages = run_text(minimal(four("exchange: all_reduce", more + ", detail: messages", hosts)));
+      const RunOutput automatic = run_text(minimal(four("exchange: all_reduce", more, hosts)));
       const PolicyResult& r = result_of(messages, "wfbp");
       ASSERT_FALSE(r.deadlock) << algorithm;
       EXPECT_NEAR(r.step_time.estimate.mean, result_of(automatic, "wfbp").step_time.estimate.mean, 1e-9) << algorithm;
@@ -94,11 +96,11 @@ TEST(AllReduceRun, NoStepIsShorterThanItsBound) {
       for (const char* barrier : {"true", "false"})
         for (const int streams : {1, 2}) {
           const bool hosts = std::string(algorithm) == "hierarchical";
-          const RunOutput out =
-              run_text(minimal(four(fmt::format("exchange: all_reduce, barrier: {}", barrier),
-                                    fmt::format("algorithm: {}, split: {}, streams: {}, per_host: {}, per_round: 3 us",
-                                                algorithm, split, streams, hosts ? 2 : 1)),
-                               "[wfbp, mg_wfbp, dear, layer_priority]"));
+          const RunOutput out = run_text(minimal(
+              four(fmt::format("exchange: all_reduce, barrier: {}", barrier),
+                   fmt::format("algorithm: {}, split: {}, streams: {}, per_round: 3 us", algorithm, split, streams),
+                   hosts ? ", per_host: 2, nvlink: {rate: 2 Gbit/s, latency: 2 us}" : ""),
+              "[wfbp, mg_wfbp, dear, layer_priority]"));
           for (const PolicyResult& r : out.result.results) {
             ASSERT_TRUE(r.gap.value.has_value()) << r.gap.reason;
             EXPECT_GE(*r.gap.value, -1e-9) << algorithm << ' ' << r.policy << ": " << r.lower_bound_name;
@@ -122,8 +124,17 @@ TEST(AllReduceRun, RefusesWhatDoesNotGoTogether) {
   EXPECT_TRUE(has(refused(minimal("all_reduce: {algorithm: tree}\n")), "means nothing without training.exchange"));
   EXPECT_TRUE(has(refused(minimal(four("exchange: all_reduce, synchronization: async"))), "waits for all workers"));
   EXPECT_TRUE(
-      has(refused(minimal(four("exchange: all_reduce", "algorithm: hierarchical"))), "give all_reduce.per_host"));
-  EXPECT_TRUE(has(refused(minimal(four("exchange: all_reduce", "per_host: 3"))), "do not fill hosts of 3"));
+      has(refused(minimal(four("exchange: all_reduce", "algorithm: hierarchical"))), "give cluster.workers.per_host"));
+  EXPECT_TRUE(has(refused(minimal(four("exchange: all_reduce", "algorithm: hierarchical", ", per_host: 3"))),
+                  "hierarchical needs hosts of equally many workers"));
+  EXPECT_TRUE(has(refused(minimal(four("exchange: all_reduce", "per_host: 2"))),
+                  "all_reduce.per_host: hosts and their links belong to the cluster"));
+  EXPECT_TRUE(has(refused(minimal(four("exchange: all_reduce", "per_host: 2"))), "say cluster.workers.per_host"));
+  EXPECT_TRUE(has(refused(minimal(four("exchange: all_reduce", "inside_rate: 2 GB/s"))), "say cluster.workers.nvlink"));
+  EXPECT_TRUE(
+      has(refused(minimal(four() + "vary: {all_reduce.inside_rate: [1 GB/s]}\n")), "say cluster.workers.nvlink"));
+  EXPECT_TRUE(has(refused(minimal(four("exchange: all_reduce", "", ", nvlink: {latency: 1 us}"))),
+                  "there are no direct links"));
   EXPECT_TRUE(has(refused(minimal(four("exchange: all_reduce", "algorithm: tree, detail: aggregate"))),
                   "no worker can stand for all: the workers' parts in the collective differ"));
   EXPECT_TRUE(has(refused(minimal(four() + "noise: {nics: [{worker: 1, at: 1 ms, factor: 0.5}]}\n"
@@ -177,15 +188,43 @@ TEST(AllReduceRun, RacksLimitByTheirUplinks) {
                   "no links lead from worker 1 to worker 0"));
 }
 
+// Two hosts of two: what stays on a host crosses NVLink, what leaves it PCIe and the NIC. Constant background takes its
+// rate, bursts share; both end the symmetry of the workers.
+TEST(AllReduceRun, BackgroundCrossesCollectives) {
+  const std::string hosts = ", per_host: 2, nvlink: 4 Gbit/s";
+  const auto with = [&](const std::string& entry, const std::string& more = "") {
+    return minimal("cluster: {workers: {count: 4, nic: 1 Gbit/s" + hosts + "}, network: {background: [" + entry +
+                   "]}}\ntraining: {exchange: all_reduce}\nall_reduce: {algorithm: hierarchical" + more + "}\n");
+  };
+  const auto step = [&](const std::string& text) {
+    const RunOutput out = run_text(text);
+    const PolicyResult& r = result_of(out, "fifo");
+    EXPECT_GE(r.gap.value.value_or(-1), -1e-9) << r.lower_bound_name;
+    return r.step_time.estimate.mean;
+  };
+  const double alone = step(with(""));
+  const double constant = step(with("{from: worker 0, to: worker 2, rate: 500 Mbit/s}"));
+  EXPECT_NEAR(constant, step(with("{from: worker 1, to: worker 3, rate: 500 Mbit/s}")), 1e-9) << "of one host";
+  const double bursty = step(with("{from: worker 0, to: worker 2, burst: 100 kB, pause: 100 us}"));
+  EXPECT_GT(constant, 1.05 * alone);
+  EXPECT_GT(bursty, 1.02 * alone);
+  EXPECT_NEAR(step(with("{from: worker 0, to: worker 1, rate: 1 Mbit/s}")), alone, 0.01 * alone) << "over NVLink";
+  EXPECT_TRUE(has(refused(with("{from: worker 0, to: worker 2, burst: 1 MB, pause: 1 ms}", ", detail: aggregate")),
+                  "no worker can stand for all: bursts of background traffic cross single links"));
+  EXPECT_TRUE(has(refused(with("{from: worker 0, to: worker 2, rate: 1 Mbit/s}", ", detail: aggregate")),
+                  "no worker can stand for all: background traffic takes its rate from single links"));
+}
+
 TEST(AllReduceRun, EffectiveYamlReadsBack) {
   const Experiment e = read_experiment(
       minimal(four("exchange: all_reduce, barrier: false",
-                   "algorithm: hierarchical, per_host: 2, inside_rate: 10 Gbit/s, fusion: 2 MiB, split: true, "
-                   "streams: 3, per_round: 5 us, detail: messages")),
+                   "algorithm: hierarchical, fusion: 2 MiB, split: true, streams: 3, per_round: 5 us, detail: messages",
+                   ", per_host: 2, nvlink: {rate: 10 Gbit/s, latency: 1 us}")),
       "minimal.yaml", {}, {source_path("configs")});
   const Spec& spec = e.points.front().spec;
   Spec again = read_experiment(effective_yaml(spec), "again.yaml", {}, {source_path("configs")}).points.front().spec;
   EXPECT_EQ(again.training, spec.training);
+  EXPECT_TRUE(again.cluster == spec.cluster);
   again.all_reduce.detail_place = spec.all_reduce.detail_place;
   EXPECT_EQ(again.all_reduce, spec.all_reduce);
 }

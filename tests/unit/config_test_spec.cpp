@@ -260,6 +260,7 @@ std::vector<std::string> random_sets(RandomStream& random) {
       {"cluster.network.loopback", {"1 GB/s"}},
       {"cluster.workers.per_host", {"2", "8"}},
       {"cluster.workers.pcie", {"12 GB/s"}},
+      {"cluster.workers.nvlink", {"150 GB/s", "{rate: unlimited, latency: 2 us}"}},
       {"policies",
        {"[tac]", "[{tic: {ties: random, \"x y\": \"\\n\"}}, fifo]", "[{a: }]",
         "[{schedule: \"a b.json\"}, {tac: {window: 2, credit: 4 MiB}}]"}},

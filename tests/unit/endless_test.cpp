@@ -53,5 +53,54 @@ TEST(Endless, GoalsAreReachedOneByOne) {
   EXPECT_EQ(s.now(), us(20));
 }
 
+// A message of 1000 bytes at 1 byte/us beside bursts of 100 bytes with pauses of 200 us: 200 us alone, then 200 us at a
+// half each, again and again: 300 bytes in 400 us.
+StepProgram beside_bursts(bool stuck) {
+  ProgramBuilder b;
+  const network::LinkId link = b.wires().add_link("link", Bandwidth(8'000'000));
+  channel::Channel channel;
+  channel.route = b.wires().add_route(std::array{link});
+  channel.streams = 0;
+  const ActivityId message = b.add_message(b.add_channel(channel), Bytes(1000));
+  const ActivityId end = b.add_join();
+  b.add_edge(message, end);
+  if (stuck) b.add_edge(end, message);
+  b.add_edge(end, message, 1);
+  b.add_marker(end);
+  const PoolId pauses = b.add_pool({"background", 0, PoolRule::Fifo});
+  b.add_background(pauses, Duration::us(200), b.add_channel(channel), Bytes(100));
+  return b.finish();
+}
+
+TEST(Endless, BurstsShareALink) {
+  const StepProgram p = beside_bursts(false);
+  EXPECT_EQ(p.background, 2U);
+  EXPECT_EQ(p.chains, 1U);
+  struct Count : Observer {
+    void on_end(const ActivityRecord& r) override { EXPECT_LT(r.activity, 2U); }
+  } count;
+  Simulation s(p, kFree, 2);
+  s.observe(&count);
+  EXPECT_EQ(s.run_until(1), Status::Reached);
+  // Three cycles of 300 bytes; the last 100 go alone.
+  EXPECT_EQ(s.now(), us(3 * 400 + 100));
+  EXPECT_EQ(s.bytes_carried(network::LinkId(0)), 1300);
+  EXPECT_EQ(s.run(), Status::Reached);
+  EXPECT_EQ(s.finished(), 4U);
+  EXPECT_EQ(s.done(ActivityId(3)), 6U) << "bursts";
+}
+
+// What waits for itself is a deadlock, though bursts go on.
+TEST(Endless, BackgroundAloneIsADeadlock) {
+  const StepProgram p = beside_bursts(true);
+  Simulation s(p, kFree, 1);
+  EXPECT_EQ(s.run_until(1), Status::Deadlock);
+  EXPECT_EQ(s.run(), Status::Deadlock);
+  EXPECT_EQ(s.run_until(1, us(1000)), Status::Deadlock);
+  const auto blocked = s.blocked(9);
+  ASSERT_EQ(blocked.size(), 2U);
+  EXPECT_EQ(blocked[0].activity, ActivityId(0));
+}
+
 }  // namespace
 }  // namespace stretto::program

@@ -183,6 +183,21 @@ TEST_F(Registries, CreditsThatHoldNoSliceAreRefused) {
   EXPECT_EQ(plan.order.push.discipline, plan::Discipline::CreditSkip);
 }
 
+// A what-if whose slices no credit holds is named, with the reason, and ends nothing.
+TEST_F(Registries, WhatAPlanDoesNotGoWithIsNotTried) {
+  const RunOutput out = run(read("count: 2, placement: {hash: {size: 250 kB}}",
+                                 "policies: [{fifo: {discipline: credit_skip, credit: 300 kB}}]\n"
+                                 "runs: {iterations: 4, warm_up: 1, replications: 1}\n"),
+                            {}, {});
+  const analysis::PolicyResult& r = out.result.results.back();
+  ASSERT_EQ(r.not_tried.size(), 1U);
+  EXPECT_EQ(r.not_tried[0].change, "variables cut over the servers (placement: partitioned)");
+  EXPECT_TRUE(has(r.not_tried[0].reason, "has 500 kB and the credit is 300 kB: it could never go")) << r.verdict;
+  EXPECT_TRUE(has(r.verdict, "Not tried: variables cut over the servers (placement: partitioned) (a transfer of 'a'"));
+  EXPECT_GT(r.what_if.size(), 3U) << "the others";
+  EXPECT_TRUE(out.result.results.front().not_tried.empty());
+}
+
 // Without a barrier wfbp pulls b, whose gradient comes first, before a. In slices and by layer a comes first.
 TEST_F(Registries, WfbpIsNotFifo) {
   const std::string mode =

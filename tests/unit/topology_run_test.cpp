@@ -295,15 +295,17 @@ TEST(TopologyRun, WrongTopologiesAreRefusedWithNames) {
       {network("streams: 1", "groups: [{nic: 1 Gbit/s}]"), "'count' is missing"},
       {network("streams: 1", "groups: [{count: 2, nic: {up: 1 Gbit/s}}]"), "'down' is missing"},
       {network("streams: 1", "groups: [{count: 2, device: {cores: 3}}]"), "a gpu has no cores"},
-      {findings("cluster: {workers: {groups: [{count: 2, per_host: 2}]}}\ntraining: {exchange: all_reduce}\n"),
-       "cluster.workers.groups[0].per_host: is not modelled"},
+      {findings(
+           "cluster: {workers: {groups: [{count: 2, per_host: 2}, {count: 1}]}}\ntraining: {exchange: all_reduce}\n"
+           "all_reduce: {algorithm: hierarchical}\n"),
+       "hierarchical needs hosts of equally many workers"},
       {findings(
            "cluster: {workers: {count: 2}, network: {topology: links, workers_at: [a, b], links: [{from: a, to: b, "
            "rate: 1 Gbit/s}]}}\ntraining: {exchange: all_reduce}\n"),
        "no links lead from worker 1 to worker 0"},
       {network("background: [{from: server 0, to: worker 9, rate: 1 Gbit/s}]"), "there is no 'worker 9'"},
       {network("background: [{from: server 0, to: server 0, rate: 1 Gbit/s}]"), "sends to itself"},
-      {network("background: [{from: server 0, to: worker 0}]"), "'rate' is missing"},
+      {network("background: [{from: server 0, to: worker 0}]"), "neither rate nor burst is given"},
       {network("background: [{from: server 0, to: worker 0, rate: 1 Gbit/s}]", "nic: 1 Gbit/s"),
        "1 Gbit/s of 1 Gbit/s leave nothing of worker 0 NIC down"},
       {network("streams: 1", "groups: [{count: 4000}, {count: 97}]"), "4097 workers"},
@@ -318,8 +320,11 @@ TEST(TopologyRun, EffectiveConfigurationGivesTheSameTopology) {
       "racks: {oversubscription: 2.5}, servers_at: [1]}}",
       "{workers: {count: 4}, network: {topology: fat_tree, fat_tree: {k: 6, rate: 1 Gbit/s}, servers_at: blocks}}",
       "{workers: {per_host: 2, pcie: 1 GB/s, groups: [{count: 2, device: {name: \"a: b\", speed: 0.3}, nic: {up: 1 "
-      "Gbit/s, down: 2 Gbit/s}}, {count: 1, per_host: 3, pcie: 2 GB/s, nic: 1 Gbit/s}]}}",
+      "Gbit/s, down: 2 Gbit/s}}, {count: 1, per_host: 3, pcie: 2 GB/s, nvlink: 4 GB/s, nic: 1 Gbit/s}]}}",
       "{workers: {count: 2}, network: {background: [{from: worker 0, to: \"worker 1\", rate: 3 Gbit/s}]}}",
+      "{workers: {count: 2, nic: 1 Gbit/s}, network: {background: [{from: worker 0, to: worker 1, burst: 3 MB, pause: "
+      "2 "
+      "ms, times: exponential}, {from: worker 1, to: worker 0, burst: 3 MiB, pause: 0 us}]}}",
       "{network: {topology: links, workers_at: [\"a, b\"], servers_at: [c], links: [{between: [\"a, b\", c], rate: 1 "
       "Gbit/s, latency: 1 us}, {from: c, to: d, rate: unlimited}]}}",
   };

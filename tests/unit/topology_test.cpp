@@ -166,8 +166,12 @@ TEST(Topology, RoutesInsideAHostLeaveTheNicAlone) {
   EXPECT_EQ(names(c, {false, 3}, {true, 1}), (std::vector<std::string>{"worker 3 PCIe up", "workers 2-3 loopback"}));
   EXPECT_EQ(names(c, {false, 0}, {false, 1}), (std::vector<std::string>{"worker 0 PCIe up", "worker 1 PCIe down"}));
   EXPECT_EQ(latency(c, 3, 1), Duration());
-  for (Worker& w : c.workers) w.nvlink = Bandwidth(1000);
+  for (Worker& w : c.workers) {
+    w.nvlink = Bandwidth(1000);
+    w.nvlink_latency = Duration::us(w.name == "worker 1" ? 3 : 2);
+  }
   EXPECT_EQ(names(c, {false, 0}, {false, 1}), (std::vector<std::string>{"worker 0 NVLink up", "worker 1 NVLink down"}));
+  EXPECT_EQ(route(c, {false, 0}, {false, 1}).latency, Duration::us(3)) << "the longer one";
   EXPECT_EQ(names(c, {false, 0}, {false, 2}).size(), 6U);
   EXPECT_EQ(host_of(c, {true, 1}), (HostRef{false, 2}));
 }

@@ -55,6 +55,13 @@ TEST(Verdict, HardwareChangeMovesTheBoundSoNothingIsLeftOfIt) {
   EXPECT_SAYS(alone(r), " What helps: server NICs 2x faster: +22.0 %.");
 }
 
+TEST(Verdict, NamesWhatWasNotTried) {
+  PolicyResult r = greedy_vgg();
+  EXPECT_SILENT(alone(r), "Not tried");
+  r.not_tried = {{"one more server", "too large"}, {"no barrier", "never\x1b ends"}};
+  EXPECT_SAYS(alone(r), " Not tried: one more server (too large); no barrier (never\\x1b ends).");
+}
+
 TEST(Verdict, BalancedServersThatAreAllFull) {
   PolicyResult r = greedy_vgg();
   r.resources[2].utilisation = 0.93;

@@ -70,9 +70,9 @@ class Bert(Source):
             framework, system, length, precision, nodes, gpus, _, accumulated = row.key
             time, rate = parameters[f'{framework} {system} {precision} {length}']
             step, = run.steps(score_base.pipeline(1, 0.67, PARAMETERS * WIDTH[precision]), {
-                'cluster': {'workers': {'count': nodes * gpus, 'nic': f'{8e-9 * rate:.9g} Gbit/s',
+                'cluster': {'workers': {'count': nodes * gpus, 'per_host': gpus, 'nic': f'{8e-9 * rate:.9g} Gbit/s',
                                         'device': {'speed': 1 / time}}},
                 'training': {'exchange': 'all_reduce', 'accumulation': accumulated},
-                'all_reduce': {'algorithm': 'hierarchical', 'per_host': gpus}, 'runs': score_base.ONE_STEP})
+                'all_reduce': {'algorithm': 'hierarchical'}, 'runs': score_base.ONE_STEP})
             out.append(self.samples(row.key) / step)
         return out
