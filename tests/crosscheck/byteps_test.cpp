@@ -78,8 +78,7 @@ TEST(BytePS, TheLastSliceOfAParameterServerDoesNotOverlap) {
     EXPECT_NEAR(excess(kWorkers, slice), static_cast<double>(kWorkers * slice) / kBytes, 1e-4) << slice;
 }
 
-// Between: never below the closed form; the smaller the slices the nearer, but not down to it, since max-min sharing
-// gives every connection of a NIC the same and the split needs more for hosts that hold more.
+// Between: never below the closed form; the smaller the slices the nearer, but not down to it (docs/policies.md).
 TEST(BytePS, BetweenSmallSlicesComeNearest) {
   for (std::uint32_t k = 1; k < kWorkers; ++k) {
     const double small = excess(k, 64'000);
