@@ -21,7 +21,7 @@ constexpr double kFull = 0.9;         // a resource used this much has nothing l
 constexpr double kNoticeable = 0.01;  // gains below this are not worth an action
 constexpr double kAtBound = 0.0005;   // a gap that prints as 0.0 %
 constexpr double kHeavy = 1.1;        // a server with this multiple of the mean load is called the heaviest
-constexpr std::size_t kChangesListed = 2;
+constexpr std::size_t kChangesListed = 3;
 constexpr double kStraggle = 0.1;  // waiting for the last worker is worth a sentence from here on
 constexpr double kDrift = 0.05;    // trend of a run that has not settled
 

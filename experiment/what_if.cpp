@@ -29,6 +29,18 @@ bool has_limited_nic(const auto& hosts) {
                      [](const auto& host) { return !host.nic.up.is_unlimited() || !host.nic.down.is_unlimited(); });
 }
 
+// Where what one rank does is what all do, and nothing of the setup is about servers.
+bool all_reduce_instead(const Setup& setup) {
+  const training::Options& o = setup.training;
+  if (o.exchange != training::Exchange::ParameterServer || o.mode != training::Mode::Training ||
+      o.synchronization != training::Synchronization::Sync || setup.cluster.workers.size() < 2 ||
+      setup.cluster.network.fabric.kind != cluster::FabricKind::Star || !setup.variation.none())
+    return false;
+  cluster::Cluster alone = setup.cluster;
+  alone.servers.clear();
+  return training::why_no_aggregate(alone, o.all_reduce).empty();
+}
+
 // `own_layout`: the policy brings its layout; `own_placement`: at least the rule for it, so that another one changes
 // nothing.
 std::vector<Change> changes(const Setup& setup, bool own_layout, bool own_placement) {
@@ -54,14 +66,18 @@ std::vector<Change> changes(const Setup& setup, bool own_layout, bool own_placem
                         if (worker.nvlink) worker.nvlink = worker.nvlink->scaled(2);
                     }});
   const bool servers = !setup.cluster.servers.empty();
-  const auto more =
-      servers ? cluster::with_servers(setup.cluster, static_cast<std::uint32_t>(setup.cluster.servers.size() + 1))
-              : std::nullopt;
-  if (more && setup.placement != "by_name" && setup.placement != "byteps" && !own_layout)
-    list.push_back({"one more server", ChangeKind::Hardware, [more](Setup& s) {
-                      s.cluster = *more;
-                      place(s);
-                    }});
+  const auto with_servers = [&](std::size_t count, std::string text) {
+    const auto more = cluster::with_servers(setup.cluster, static_cast<std::uint32_t>(count));
+    if (more)
+      list.push_back({std::move(text), ChangeKind::Hardware, [more](Setup& s) {
+                        s.cluster = *more;
+                        place(s);
+                      }});
+  };
+  if (servers && setup.placement != "by_name" && setup.placement != "byteps" && !own_layout) {
+    with_servers(setup.cluster.servers.size() + 1, "one more server");
+    if (setup.cluster.servers.size() > 1) with_servers(2 * setup.cluster.servers.size(), "2x the servers");
+  }
   if (setup.placement != "partitioned" && setup.cluster.servers.size() > 1 && !own_layout && !own_placement)
     list.push_back({"variables cut over the servers (placement: partitioned)", ChangeKind::Layout, [](Setup& s) {
                       s.placement = "partitioned";
@@ -103,6 +119,15 @@ std::vector<Change> changes(const Setup& setup, bool own_layout, bool own_placem
            place(s);
          },
          PolicySpec{"layer_priority", {}, {}}});
+  if (all_reduce_instead(setup))
+    list.push_back({"all-reduce in place of servers (training.exchange: all_reduce)", ChangeKind::Mode,
+                    [](Setup& s) {
+                      s.cluster.servers.clear();
+                      s.training.exchange = training::Exchange::AllReduce;
+                      s.training.all_reduce.aggregate = true;
+                      place(s);
+                    },
+                    PolicySpec{"wfbp", {}, {}}});
   return list;
 }
 

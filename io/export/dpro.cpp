@@ -37,6 +37,7 @@ Exported write_dpro(const plan::Schedule& schedule, const graph::Graph& paramete
     result.lost.emplace_back("the order: dPRO's files hold partitions and groups only");
   if (schedule.plan.order.pull.credit > Bytes() || schedule.plan.order.push.credit > Bytes())
     result.lost.emplace_back("the credit");
+  lose_start_offsets(schedule.plan.order, result.lost);
   return result;
 }
 

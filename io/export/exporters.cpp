@@ -38,6 +38,7 @@ Exported order_of_collectives(const plan::Schedule& schedule, const graph::Graph
   if (turn.size() < layout.transfers.size())
     result.lost.emplace_back("which variables go together, but that they have one priority");
   if (layout.split) result.lost.emplace_back("the order of the all-gathers");
+  lose_start_offsets(schedule.plan.order, result.lost);
   if (reduce.discipline != plan::Discipline::Priority)
     result.lost.push_back(fmt::format("the discipline {} of the collectives: an order file is only an order",
                                       plan::traits(reduce.discipline).name));
@@ -54,6 +55,7 @@ Exported order(const plan::Schedule& schedule, const graph::Graph& parameters) {
   if (schedule.plan.order.pull.discipline != plan::Discipline::Strict)
     result.lost.emplace_back(fmt::format("the discipline {} of the pulls: an order file is only an order",
                                          plan::traits(schedule.plan.order.pull.discipline).name));
+  lose_start_offsets(schedule.plan.order, result.lost);
   return result;
 }
 
@@ -67,6 +69,10 @@ constexpr std::array<Exporter, 6> kExporters{{
 }};
 
 }  // namespace
+
+void lose_start_offsets(const plan::Order& order, std::vector<std::string>& lost) {
+  if (!order.start_offsets.empty()) lost.emplace_back("the start offsets of the workers");
+}
 
 std::span<const Exporter> exporters() { return kExporters; }
 

@@ -18,6 +18,9 @@ struct Exported {
   std::vector<std::string> lost;  // what the text leaves out, for people
 };
 
+// Adds what formats without a time of start leave out, if the plan has any.
+void lose_start_offsets(const plan::Order& order, std::vector<std::string>& lost);
+
 struct Exporter {
   std::string_view name;
   std::string_view help;  // one line

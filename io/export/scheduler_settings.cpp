@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "io/export/exporters.hpp"
 #include "sim/base/diagnostic.hpp"
 
 namespace stretto::io {
@@ -67,7 +68,7 @@ SchedulerSettings scheduler_settings(const plan::Schedule& schedule, const graph
     s.lost.emplace_back("that pulls and pushes have credits of their own");
   if (!order.pull.rank.empty() && !order.push.rank.empty() && order.pull.rank != order.push.rank)
     s.lost.emplace_back("the ranks of the pulls, which differ from those of the pushes");
-  if (!order.start_offsets.empty()) s.lost.emplace_back("the start offsets of the workers");
+  lose_start_offsets(order, s.lost);
   for (const bool push : {false, true}) {
     const plan::DirectionOrder& d = push ? order.push : order.pull;
     if (d.discipline == Discipline::Strict || d.discipline == Discipline::Window ||

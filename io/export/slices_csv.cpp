@@ -44,6 +44,7 @@ Exported write_slices_csv(const plan::Schedule& schedule, const graph::Graph& pa
     result.lost = {about("all-reduces", plan.order.push)};
   if (!plan.order.pull.alternatives.empty() || !plan.order.push.alternatives.empty())
     result.lost.emplace_back("the alternatives of which each worker draws one");
+  lose_start_offsets(plan.order, result.lost);
   return result;
 }
 

@@ -57,10 +57,20 @@ void check_batch(const ImportOptions& options) {
     throw UserError(fmt::format("batch is {}, must be at least 1", *options.batch));
 }
 
-void check_ranks(const Importer& importer, const std::string& path, const ImportOptions& options) {
+// Files beside the one that is imported, for formats that read them.
+void check_companions(const Importer& importer, const std::string& path, const ImportOptions& options) {
   if (!options.rank_paths.empty() && importer.name != "kineto")
     fail(path, fmt::format("further ranks (--rank) are for Kineto traces, this is of format {}", importer.name),
          "import each file by itself");
+  if (importer.name == "tensorflow-timeline" || importer.name == "tensorflow") return;
+  if (!options.graph_path.empty())
+    fail(path, fmt::format("a GraphDef (--graph) is for traces of TensorFlow, this is of format {}", importer.name),
+         "leave it out");
+  if (!options.variables_path.empty())
+    fail(path,
+         fmt::format("a table of variables (--variables) is for timelines of TensorFlow, this is of format {}",
+                     importer.name),
+         "leave it out");
 }
 
 // The importer of a regular file that is read piece by piece; null: another, or the file has to be read to tell.
@@ -108,7 +118,7 @@ const std::vector<Importer>& importers() {
 ImportResult import_text(const std::string& text, const std::string& path, const ImportOptions& options) {
   check_batch(options);
   const Importer& importer = choose(text, path, options);
-  check_ranks(importer, path, options);
+  check_companions(importer, path, options);
   ImportResult result = importer.import(text, path, options);
   result.format = std::string(importer.name);
   return result;
@@ -117,7 +127,7 @@ ImportResult import_text(const std::string& text, const std::string& path, const
 ImportResult import_any(const std::string& path, const ImportOptions& options) {
   if (const Importer* const importer = piecewise(path, options)) {
     check_batch(options);
-    check_ranks(*importer, path, options);
+    check_companions(*importer, path, options);
     ImportResult result = importer->import_file(path, options);
     result.format = std::string(importer->name);
     return result;

@@ -121,6 +121,19 @@ class App(unittest.TestCase):
                 self.assertIn(f'`{key}`', page)
             self.assertGreaterEqual(entry['step_time_s']['mean'], entry['lower_bound_s'] * (1 - 1e-9))
 
+    def test_what_all_reduce_and_more_servers_would_give(self):
+        def steps(*words):
+            entry = json.loads(self.good('run', self.file, '--format', 'json', '--set', 'vary={}', '--set',
+                                         'policies=[fifo]', '--set', 'cluster.servers.count=2', *words))['results'][0]
+            return entry['step_time_s']['mean'], {w['change']: w['gain'] for w in entry['what_if']}
+
+        base, changes = steps()
+        ring, _ = steps('--set', 'training.exchange=all_reduce', '--set', 'cluster.servers={}')
+        four, _ = steps('--set', 'cluster.servers.count=4')
+        self.assertAlmostEqual(changes['all-reduce in place of servers (training.exchange: all_reduce)'],
+                               base / ring - 1, places=6)
+        self.assertAlmostEqual(changes['2x the servers'], base / four - 1, places=6)
+
     def test_attribute_sums_to_the_step_with_documented_keys(self):
         def keys(value):
             if isinstance(value, dict):

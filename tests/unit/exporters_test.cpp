@@ -46,6 +46,17 @@ TEST(Exporters, EveryRowHasANameAndAHelp) {
   EXPECT_THROW(find_exporter("bytep"), UserError);
 }
 
+TEST(Exporters, NoFormatButTheTraceHasStartOffsets) {
+  const plan::Schedule s = schedule();
+  plan::Schedule staggered = s;
+  staggered.plan.order.start_offsets = {Duration(), Duration::us(5)};
+  for (const Exporter& e : exporters()) {
+    if (e.write == nullptr) continue;
+    EXPECT_FALSE(mentions(e.write(s, parameters()), "start offsets")) << e.name;
+    EXPECT_TRUE(mentions(e.write(staggered, parameters()), "start offsets")) << e.name;
+  }
+}
+
 TEST(Exporters, ByteSchedulerCountsElements) {
   const Exported e = find_exporter("bytescheduler").write(schedule(), parameters());
   EXPECT_EQ(e.text,

@@ -162,6 +162,14 @@ TEST(KinetoRanks, OneJobOfTwoFiles) {
                     options)
                 .find("further ranks (--rank) are for Kineto traces"),
             std::string::npos);
+  options.rank_paths.clear();
+  options.graph_path = "graph.pb";
+  EXPECT_NE(refused(trace_json(0, 400, "allreduce"), options).find("a GraphDef (--graph) is for traces of TensorFlow"),
+            std::string::npos);
+  options.graph_path.clear();
+  options.variables_path = "variables.json";
+  EXPECT_NE(refused(trace_json(0, 400, "allreduce"), options).find("a table of variables (--variables) is for"),
+            std::string::npos);
 }
 
 }  // namespace

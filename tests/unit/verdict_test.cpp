@@ -44,7 +44,8 @@ TEST(Verdict, NamesTheFullServerItsCauseAndTheRemedy) {
             "server 0 NIC up is full 97 % of the step (the least used of the 2 alike: 31 %). server 0 is the heaviest, "
             "400 MiB of 528 MiB (76 %), because it holds fc6 (392 MiB). What helps without new hardware: splitting fc6 "
             "over the servers: +31.0 % (at most 3.4 % is left after that for any layout and order). What else helps: "
-            "server NICs 2x faster: +62.0 %; one more server: +22.0 %. Another order cannot help: the step is within "
+            "server NICs 2x faster: +62.0 %; one more server: +22.0 %; worker NICs 2x faster: +2.0 %. Another order "
+            "cannot help: the step is within "
             "0.8 % of the load bound of server 0 NIC up.");
 }
 
