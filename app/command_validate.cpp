@@ -159,6 +159,10 @@ int validate_command(const ValidateOptions& options) {
   bundle_options.warm_up = number("--warm-up", options.warm_up, bundle_options.warm_up);
   bundle_options.time_limit_s = number("--time-limit", options.time_limit, bundle_options.time_limit_s);
   bundle_options.network = options.network;
+  const auto real = validation::real_networks();
+  if (!options.real.empty() && std::find(real.begin(), real.end(), options.real) == real.end())
+    throw UserError(fmt::format("--real: no network '{}'", escape_control(options.real)),
+                    name_hint(options.real, {real.begin(), real.end()}));
   bundle_options.model = options.real;
   experiment::Options spec_options;
   spec_options.shipped = shipped_configs();

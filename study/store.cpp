@@ -160,7 +160,7 @@ void Store::prepare(Access access) {
   if (access == Access::Read && version == kStoreVersion) return;
   if (access == Access::Read)
     throw UserError(fmt::format("results store '{}' has the old version {}", path(), version),
-                    "`stretto sweep` on it brings it up to date");
+                    "`stretto results gc` on a copy of it brings that up to date");
   // Another process may switch at the same moment, which SQLite does not wait for.
   for (int tries = 0;; ++tries) {
     try {
@@ -349,11 +349,14 @@ MergeReport merge(Store& into, Store& from) {
       if (known.hash == sweep.hash) return known.id;
     return 0;
   };
-  // First look, then write: stores that contradict each other are left as they are.
+  // First look, then write: stores that are damaged or contradict each other are left as they are.
   const std::vector<SweepInfo> sweeps = from.sweeps();
   for (const SweepInfo& sweep : sweeps) {
     const std::int64_t id = known_id(sweep);
-    if (id == 0) continue;
+    if (id == 0) {
+      from.each_point(sweep.id, [](const StoredPoint&) {});
+      continue;
+    }
     from.each_point(sweep.id, [&](const StoredPoint& p) {
       const auto other = into.point(id, p.index);
       if (!other) return;

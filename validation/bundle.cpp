@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "io/import/workload.hpp"
@@ -14,6 +15,10 @@
 namespace stretto::validation {
 
 namespace {
+
+constexpr std::array<std::string_view, 10> kRealNetworks{
+    "alexnet_v2",    "inception_v1", "inception_v2",  "inception_v3", "resnet_50_v1",
+    "resnet_101_v1", "resnet_50_v2", "resnet_101_v2", "vgg_16",       "vgg_19"};
 
 using Style = json::Writer::Style;
 using plan::Discipline;
@@ -105,6 +110,8 @@ std::string without_newline(std::string text) {
 }
 
 }  // namespace
+
+std::span<const std::string_view> real_networks() { return kRealNetworks; }
 
 plan::Plan enforceable(plan::Plan plan, std::uint32_t window) {
   STRETTO_ASSERT(window > 0, "window {}", window);

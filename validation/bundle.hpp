@@ -10,7 +10,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "experiment/setup.hpp"
@@ -22,6 +24,9 @@ struct NamedPlan {
   std::string name;  // unique
   plan::Plan plan;
 };
+
+// The networks that the harness can really compute.
+std::span<const std::string_view> real_networks();
 
 struct BundleOptions {
   std::uint32_t steps = 20;

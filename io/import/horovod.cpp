@@ -246,6 +246,20 @@ class Builder {
       steps_ = std::min(steps_, t.reductions.size());
     }
     if (rare > 0) report_.dropped.push_back(fmt::format("{} tensors that are not reduced in every step", rare));
+    refuse_cut_step(usual);
+  }
+
+  // Reductions are counted from the first, which must be those of one step.
+  void refuse_cut_step(std::size_t usual) const {
+    std::int64_t first_end = 0;
+    for (const Tensor* t : tensors_)
+      if (t->reductions.size() >= usual) first_end = std::max(first_end, t->reductions.front().end_ns);
+    const auto late = std::count_if(tensors_.begin(), tensors_.end(), [&](const Tensor* t) {
+      return t->reductions.size() < usual && t->reductions.front().begin_ns > first_end;
+    });
+    if (late > 0)
+      refuse(path_, fmt::format("{} tensors are not reduced in the first step: the timeline begins within it", late),
+             "take its events out of the file");
   }
 
   std::int64_t end_of(std::size_t step) const {

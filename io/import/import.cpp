@@ -19,6 +19,7 @@
 #include "io/import/tensorflow.hpp"
 #include "io/import/tensorflow_timeline.hpp"
 #include "io/import/workload.hpp"
+#include "models/graph/check.hpp"
 
 namespace stretto::io {
 
@@ -53,8 +54,8 @@ const Importer& choose(const std::string& text, const std::string& path, const I
 }
 
 void check_batch(const ImportOptions& options) {
-  if (options.batch && *options.batch < 1)
-    throw UserError(fmt::format("batch is {}, must be at least 1", *options.batch));
+  if (options.batch && (*options.batch < 1 || *options.batch > graph::kMaxBatch))
+    throw UserError(fmt::format("batch is {}, must be from 1 to {}", *options.batch, graph::kMaxBatch));
 }
 
 // Files beside the one that is imported, for formats that read them.

@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
+#include <system_error>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -319,7 +321,12 @@ void match_ranks(KinetoTrace& trace, const std::string& path, const ImportOption
   const double own_ms = computing_ms(trace);
   report.read.push_back(fmt::format("{} ranks; {} computes {:.3f} ms", options.rank_paths.size() + 1,
                                     escape_control(leaf_of(path)), own_ms));
+  std::vector<std::string> earlier{path};
   for (const std::string& other_path : options.rank_paths) {
+    for (const std::string& file : earlier)
+      if (std::error_code none; std::filesystem::equivalent(file, other_path, none))
+        refuse(other_path, fmt::format("the same file as {}", escape_control(file)), "each file is another rank's");
+    earlier.push_back(other_path);
     ImportReport other_report;
     const KinetoTrace other = read_kineto_file(other_path, other_report);
     const auto match = match_rank(trace, other);

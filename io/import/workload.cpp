@@ -12,14 +12,13 @@
 #include "io/import/located_check.hpp"
 #include "io/json/reader.hpp"
 #include "io/json/writer.hpp"
+#include "models/graph/check.hpp"
 
 namespace stretto::io {
 
 namespace {
 
-constexpr std::int64_t kMaxBatch = 1'000'000'000;
 constexpr std::int64_t kMostServers = 1'000'000;
-constexpr double kMostAmount = 1e24;  // of an op's operations or bytes
 
 // A name that stands for an op or parameter, resolved when all names are known.
 struct Reference {
@@ -80,8 +79,8 @@ void read_amount(const json::Value& value, double& out) {
   const auto number = value.number();
   if (number && *number < 0)
     value.error("must not be negative");
-  else if (number && *number > kMostAmount)
-    value.error(fmt::format("must be at most {}", kMostAmount));
+  else if (number && *number > graph::kMaxAmount)
+    value.error(fmt::format("must be at most {}", graph::kMaxAmount));
   else if (number)
     out = *number;
 }
@@ -147,7 +146,7 @@ void read_root(const json::Value& root, RawGraph& raw) {
        }},
       {"name", true, [&](const json::Value& v) { read_name(v, raw.graph.name); }},
       {"source", false, [&](const json::Value& v) { read_string(v, raw.graph.source); }},
-      {"batch", true, [&](const json::Value& v) { raw.graph.batch = v.integer(1, kMaxBatch).value_or(1); }},
+      {"batch", true, [&](const json::Value& v) { raw.graph.batch = v.integer(1, graph::kMaxBatch).value_or(1); }},
       {"ops", true, [&](const json::Value& v) { v.elements([&](const json::Value& op) { read_op(op, raw.ops); }); }},
       {"parameters", true,
        [&](const json::Value& v) { v.elements([&](const json::Value& p) { read_parameter(p, raw.parameters); }); }},

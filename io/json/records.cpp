@@ -230,13 +230,17 @@ struct Records::Reading {
     ondemand::array array;
     if (root.find_field("e").get_array().get(array) != simdjson::SUCCESS) return {};
     Result result{Status::Broken, 0};
+    // An element is whole when what follows it is: in a cut one, brackets skipped may pair with those that close.
+    bool whole = false;
     for (auto item : array) {
       ondemand::value value;
       if (std::move(item).get(value) != simdjson::SUCCESS) return result;
+      if (whole) visit(cells);
       result.taken = offset(value.raw_json_token().data());
       if (!element(value)) return result;
-      visit(cells);
+      whole = true;
     }
+    if (whole) visit(cells);
     const char* here = nullptr;
     if (document.current_location().get(here) != simdjson::SUCCESS) here = padded.data() + size;
     // The parser stands behind the array's ']', at what follows it.

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <string_view>
+#include <utility>
 
 namespace stretto::graph {
 
@@ -18,7 +19,8 @@ class Checker {
 
   std::vector<Diagnostic> run() {
     if (graph_.ops.empty()) add("ops", "the graph has no ops", "a step needs at least one compute op");
-    if (graph_.batch < 1) add("batch", fmt::format("batch is {}", graph_.batch), "at least 1");
+    if (graph_.batch < 1 || graph_.batch > kMaxBatch)
+      add("batch", fmt::format("batch is {}", graph_.batch), fmt::format("1 to {}", kMaxBatch));
     check_names("ops", graph_.ops);
     check_names("parameters", graph_.parameters);
     check_ops();
@@ -58,6 +60,11 @@ class Checker {
         too_long = true;
       else
         total += op.time;
+      for (const auto& [amount, what] : {std::pair{op.flops, "operations"}, std::pair{op.memory_bytes, "bytes"},
+                                         std::pair{op.fixed_bytes, "fixed bytes"}})
+        if (!(amount >= 0 && amount <= kMaxAmount))
+          add(fmt::format("ops[{}]", i), fmt::format("op '{}' has {} {}", op.name, amount, what),
+              fmt::format("0 to {}", kMaxAmount));
       for (std::size_t k = 0; k < op.inputs.size(); ++k) check_input(i, k);
       for (std::size_t k = 0; k < op.reads.size(); ++k)
         if (op.reads[k].index() >= graph_.parameters.size())

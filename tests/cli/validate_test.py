@@ -61,7 +61,10 @@ class Validate(program.ProgramTest):
     def test_a_network_takes_the_place_of_the_workload(self):
         self.write('small.yaml', EXPERIMENT.replace('workers: {', 'workers: {device: {kind: cpu, cores: 2}, '))
         self.assertIn('a device with several cores', self.refused('validate', 'small.yaml', '--bundle', 'bundle.json'))
-        self.good('validate', 'small.yaml', '--bundle', 'bundle.json', '--real', 'alexnet_v2')
+        self.assertIn("hint: did you mean 'alexnet_v2'?",
+                      self.refused('validate', 'small.yaml', '--bundle', 'bundle.json', '--real', 'alexnet_v3'))
+        for name in reversed(bundle_file.MODELS):
+            self.good('validate', 'small.yaml', '--bundle', 'bundle.json', '--real', name)
         bundle = bundle_file.load(self.folder / 'bundle.json')[1]
         self.assertEqual((bundle.model.name, bundle.workload.ops), ('alexnet_v2', ()))
         self.assertEqual(bundle.model.batch, json.loads((

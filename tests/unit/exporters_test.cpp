@@ -47,7 +47,13 @@ TEST(Exporters, EveryRowHasANameAndAHelp) {
 }
 
 TEST(Exporters, NoFormatButTheTraceHasStartOffsets) {
-  const plan::Schedule s = schedule();
+  plan::Schedule s = schedule();
+  s.plan.layout.transfers = {{graph::ParameterId(0), 0, Bytes(1000), 0},
+                             {graph::ParameterId(1), 0, Bytes(8000), 0},
+                             {graph::ParameterId(2), 0, Bytes(10), 1}};
+  s.plan.layout.first = {0, 1, 2, 3};
+  s.plan.order.pull.discipline = plan::Discipline::Priority;
+  s.plan.order.pull.rank = s.plan.order.push.rank = {0, 1, 2};
   plan::Schedule staggered = s;
   staggered.plan.order.start_offsets = {Duration(), Duration::us(5)};
   for (const Exporter& e : exporters()) {

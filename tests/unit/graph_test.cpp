@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "models/graph/check.hpp"
@@ -103,6 +104,12 @@ TEST(Check, NumbersOutOfRange) {
   g.ops[1].time = kMaxTotalTime;
   g.parameters[0].bytes = kMaxTotalBytes;
   EXPECT_EQ(check(g).size(), 2u);
+  g = two_layers();
+  g.batch = kMaxBatch + 1;
+  g.ops[0].flops = std::numeric_limits<double>::infinity();
+  g.ops[1].memory_bytes = 2 * kMaxAmount;
+  g.ops[2].fixed_bytes = -1;
+  EXPECT_EQ(check(g).size(), 4u);
 }
 
 TEST(Check, GradientsComeAfterTheForwardPass) {

@@ -126,7 +126,7 @@ TEST(PipeDream, BatchComesFromInputTheOptionOrIsSaidToBeUnknown) {
   EXPECT_EQ(given.graph.batch, 12);
   EXPECT_FALSE(has_note(given.report.guessed, "batch"));
   options.batch = 0;
-  EXPECT_TRUE(contains(error_of(profile(kLayer), options), "must be at least 1"));
+  EXPECT_TRUE(contains(error_of(profile(kLayer), options), "must be from 1 to 1000000000"));
 }
 
 TEST(PipeDream, NamesComeFromTheFileOrItsFolder) {

@@ -162,6 +162,9 @@ TEST(KinetoRanks, OneJobOfTwoFiles) {
                     options)
                 .find("further ranks (--rank) are for Kineto traces"),
             std::string::npos);
+  std::ofstream(path) << trace_json(250'000, 0, "allreduce");
+  options.rank_paths = {path, ::testing::TempDir() + "/./rank1.json"};
+  EXPECT_NE(refused(trace_json(0, 400, "allreduce"), options).find("the same file as"), std::string::npos);
   options.rank_paths.clear();
   options.graph_path = "graph.pb";
   EXPECT_NE(refused(trace_json(0, 400, "allreduce"), options).find("a GraphDef (--graph) is for traces of TensorFlow"),

@@ -46,6 +46,24 @@ std::vector<std::string> modes() {
   return {};
 }
 
+// Bounds hold for the mean of steps whose ops vary: workers wait for each other, and what precedes them all has a mean
+// below that of each.
+TEST(ModeRun, BoundsHoldUnderNoise) {
+  for (const char* servers : {"nic: 1 Gbit/s", "count: 2, nic: 1 Gbit/s", "nic: {up: 100 Gbit/s, down: 1 Gbit/s}"})
+    for (const char* training : {"{barrier: false}", "{barrier: true}", "{synchronization: local, local_steps: 2}"})
+      for (const char* noise : {"{compute_cv: 0.3}", "{compute_cv: 0.6, distribution: gamma}"})
+        for (const char* slow : {"1", "6"}) {
+          const std::string more = cluster(8, servers) + "training: " + training + "\nnoise: " + noise + '\n';
+          const PolicyResult r =
+              run_fifo(more, {"runs.replications=40", std::string("cluster.workers.device.speed=") + slow});
+          SCOPED_TRACE(more + slow);
+          ASSERT_TRUE(r.lower_bound_s.value) << r.lower_bound_s.reason;
+          EXPECT_LE(*r.lower_bound_s.value, r.step_time.estimate.mean * 1.005);
+          EXPECT_LE(r.lower_bound_any_layout_s.value.value_or(0), r.step_time.estimate.mean * 1.005);
+          EXPECT_GT(*r.lower_bound_s.value, r.step_time.estimate.mean * 0.3);
+        }
+}
+
 TEST(ModeRun, EveryModeRuns) {
   const std::vector<std::string> names = modes();
   ASSERT_GE(names.size(), 5U);

@@ -113,6 +113,15 @@ TEST(Horovod, WhatIsNotReducedInEveryStep) {
   EXPECT_TRUE(has_note(s.report.dropped, "1 ends without a begin"));
 }
 
+TEST(Horovod, ATimelineThatBeginsWithinAStepIsRefused) {
+  std::string text = "[\n" + named(0, "a") + named(1, "b") + reduction(1, "[5]", 70, 75, 70, 95, 110);
+  for (const int at : {200, 400}) {
+    text += reduction(0, "[10]", at, at, at + 8, at + 10, at + 40);
+    text += reduction(1, "[5]", at + 20, at + 25, at + 20, at + 45, at + 60);
+  }
+  EXPECT_TRUE(contains(error_of(text), "1 tensors are not reduced in the first step")) << error_of(text);
+}
+
 TEST(Horovod, WhatAWorkloadCannotHoldIsRefused) {
   const std::string gather = "{\"ph\": \"B\", \"name\": \"ALLGATHER\", \"ts\": 1, \"pid\": 5},\n";
   EXPECT_TRUE(contains(error_of(horovod(gather)), "1 collectives are of kind ALLGATHER")) << error_of(horovod(gather));

@@ -149,6 +149,21 @@ TEST(Records, SameAsTheStrictReader) {
   }
 }
 
+// What closes a piece for the parser also closes an unread list and its element.
+TEST(Records, ElementsCutWithinAnUnreadListComeOnce) {
+  std::string list;
+  while (list.size() < 300'000) list += "{\"q\": 1},";
+  std::string text = "{\"list\": [";
+  for (int i = 0; i < 40; ++i)
+    text += std::string(i == 0 ? "" : ",") + "{\"a\": " + std::to_string(i) + ", \"z\": [" + list + "0], \"b\": 2}";
+  text += "]}";
+  const Outcome whole = as_a_whole(text);
+  const Outcome blocks = in_blocks(text);
+  ASSERT_TRUE(whole.sound && blocks.sound);
+  EXPECT_EQ(blocks.rows, whole.rows);
+  EXPECT_EQ(blocks.rows.size(), 40U);
+}
+
 TEST(Records, ElementsLongerThanABlock) {
   const std::string longest = "{\"a\": 1, \"x\": \"" + std::string(3'000'000, '}') + "\", \"b\": 2}";
   const Outcome o = in_blocks("{\"list\": [" + longest + "," + longest + ", {\"a\": 5}]}");

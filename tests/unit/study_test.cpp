@@ -309,6 +309,23 @@ TEST_F(StoreTest, ValuesOfTheWrongKindAreTold) {
   }
 }
 
+TEST_F(StoreTest, NothingOfADamagedStoreIsMerged) {
+  constexpr std::int64_t kPoints = 600;  // of several batches
+  {
+    Store store(file("a"), Store::Access::Create);
+    const std::int64_t id = store.add_sweep(info(kPoints));
+    for (std::int64_t i = 0; i < kPoints; ++i) store.add(id, std::vector<StoredPoint>{point(i)});
+  }
+  {
+    Database(file("a"), Database::Access::Write)
+        .execute("UPDATE results SET step_time_s = 2 * step_time_s WHERE point = 599");
+  }
+  Store all(file("all"), Store::Access::Create);
+  Store bad(file("a"), Store::Access::Read);
+  EXPECT_NE(refused([&] { merge(all, bad); }).find("is damaged"), std::string::npos);
+  EXPECT_TRUE(all.sweeps().empty());
+}
+
 TEST_F(StoreTest, OldTablesAreBroughtUpToDate) {
   SweepInfo sweep = info(5);
   std::string whole;
