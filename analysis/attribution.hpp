@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attribution of the step time to its causes, from replays in which causes are idealised (experiment/attribution.hpp
-// says what each idealisation is and makes the replays).
+// Attribution of the step time to its causes, from replays in which causes are idealised
+// (experiment/run/attribution.hpp says what each idealisation is and makes the replays).
 //
 // v(S) is the mean step time of a replication where the causes in S are idealised. What each cause costs is its Shapley
 // value (Shapley, "A value for n-person games", 1953): the mean, over all orders in which the n causes could be

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One simulated step for the eye: rows of bars, the critical path through them and the use of every resource over time.
-// Data only; experiment/step_view.hpp makes it, report/ draws it.
+// Data only; experiment/run/step_view.hpp makes it, report/ draws it.
 //
 // All times count from the begin of the step. A bar of an op, a sum, an update or a copy is ready <= begin <= arrived
 // = end. A message is ready <= handed (its turn came) <= on_wire (sender's service ended) <= begin (first byte) <=

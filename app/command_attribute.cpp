@@ -7,7 +7,7 @@
 #include "app/commands.hpp"
 #include "app/output.hpp"
 #include "app/shipped.hpp"
-#include "experiment/attribution.hpp"
+#include "experiment/run/attribution.hpp"
 #include "report/attribution.hpp"
 #include "sim/base/diagnostic.hpp"
 

@@ -5,7 +5,7 @@
 #include "app/numbers.hpp"
 #include "app/output.hpp"
 #include "app/shipped.hpp"
-#include "experiment/explain.hpp"
+#include "experiment/search/explain.hpp"
 #include "report/table.hpp"
 #include "sim/base/diagnostic.hpp"
 

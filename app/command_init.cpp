@@ -16,7 +16,7 @@
 #include "config/load.hpp"
 #include "config/node.hpp"
 #include "config/units_text.hpp"
-#include "experiment/spec.hpp"
+#include "experiment/spec/spec.hpp"
 #include "io/file/file.hpp"
 #include "io/import/import.hpp"
 #include "io/import/workload.hpp"

@@ -4,7 +4,7 @@
 #include "app/commands.hpp"
 #include "app/output.hpp"
 #include "app/shipped.hpp"
-#include "experiment/verify.hpp"
+#include "experiment/check/verify.hpp"
 #include "report/table.hpp"
 #include "sim/base/diagnostic.hpp"
 

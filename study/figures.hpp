@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "experiment/runner.hpp"
+#include "experiment/run/runner.hpp"
 #include "study/store.hpp"
 
 namespace stretto::study {

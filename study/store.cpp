@@ -8,7 +8,7 @@
 #include <limits>
 #include <thread>
 
-#include "experiment/sweep_points.hpp"
+#include "experiment/spec/sweep_points.hpp"
 #include "io/file/sha256.hpp"
 #include "io/json/reader.hpp"
 #include "io/json/writer.hpp"

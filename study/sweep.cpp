@@ -17,8 +17,8 @@
 #include <thread>
 #include <utility>
 
-#include "experiment/runner.hpp"
-#include "experiment/sweep_costs.hpp"
+#include "experiment/run/runner.hpp"
+#include "experiment/run/sweep_costs.hpp"
 #include "io/file/sha256.hpp"
 #include "sim/base/assert.hpp"
 #include "sim/base/diagnostic.hpp"

@@ -3,8 +3,8 @@
 // stored when it is done. What is stored is not run again, so that a sweep that was ended in any way goes on where it
 // stopped. A point that cannot be run is stored with its error; the others go on.
 //
-// Shards have equal parts of what all points are predicted to cost (experiment/sweep_costs.hpp): the costliest point
-// goes first, each to the shard that has least so far; equal ones in an order drawn from a fixed seed, so that no
+// Shards have equal parts of what all points are predicted to cost (experiment/run/sweep_costs.hpp): the costliest
+// point goes first, each to the shard that has least so far; equal ones in an order drawn from a fixed seed, so that no
 // field's values gather in one shard. Every shard finds the same division by itself, and together they are the whole
 // sweep.
 // Memory: one spec and one simulation per thread, a bit per point (with shards some 100 bytes while they are divided),
@@ -18,8 +18,8 @@
 #include <string>
 #include <vector>
 
-#include "experiment/manifest.hpp"
-#include "experiment/sweep_points.hpp"
+#include "experiment/run/manifest.hpp"
+#include "experiment/spec/sweep_points.hpp"
 #include "study/store.hpp"
 
 namespace stretto::study {

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "experiment/setup.hpp"
+#include "experiment/setup/setup.hpp"
 #include "models/plan/plan.hpp"
 
 namespace stretto::validation {

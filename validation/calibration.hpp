@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "experiment/simulate.hpp"
+#include "experiment/simulate/simulate.hpp"
 #include "models/cluster/cluster.hpp"
 #include "validation/cells.hpp"
 #include "validation/costs.hpp"

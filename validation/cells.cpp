@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "config/units_text.hpp"
-#include "experiment/comparison.hpp"
+#include "experiment/run/comparison.hpp"
 #include "io/file/file.hpp"
 #include "io/json/reader.hpp"
 #include "models/graph/check.hpp"

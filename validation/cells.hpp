@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "experiment/setup.hpp"
-#include "experiment/spec.hpp"
+#include "experiment/setup/setup.hpp"
+#include "experiment/spec/spec.hpp"
 #include "models/plan/plan.hpp"
 
 namespace stretto::validation {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "analysis/result.hpp"
-#include "experiment/simulate.hpp"
+#include "experiment/simulate/simulate.hpp"
 #include "validation/bundle.hpp"
 #include "validation/measurement.hpp"
 

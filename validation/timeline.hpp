@@ -6,8 +6,8 @@
 
 #include <string>
 
-#include "experiment/setup.hpp"
-#include "experiment/simulate.hpp"
+#include "experiment/setup/setup.hpp"
+#include "experiment/simulate/simulate.hpp"
 #include "models/plan/plan.hpp"
 #include "validation/measurement.hpp"
 

@@ -70,7 +70,7 @@ struct RoundTrip {
   TwoStageJob job;
 };
 
-// What is known of a step beyond graph, cluster and layout (experiment/step_facts.hpp); by default nothing.
+// What is known of a step beyond graph, cluster and layout (experiment/bounds/step_facts.hpp); by default nothing.
 struct Facts {
   // Per parameter a least time from the loss to the end of its gradient op on every worker; may be empty.
   std::vector<Duration> gradients;

@@ -7,7 +7,7 @@
 // and `recorded` are Unordered in both, `wfbp` is Free. Ties are broken by parameter name, then id, so that no order
 // depends on the order of the input's containers. The options that all ranking policies share (discipline, window,
 // credit, partition, direction) are read and applied by the caller; the registry says which of them a policy takes. For
-// all-reduce the caller makes of the ranks turns of collectives (experiment/all_reduce_plan.hpp).
+// all-reduce the caller makes of the ranks turns of collectives (experiment/setup/all_reduce_plan.hpp).
 #pragma once
 
 #include <cstdint>

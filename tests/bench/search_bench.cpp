@@ -9,8 +9,8 @@
 #include <memory>
 #include <numeric>
 
-#include "experiment/evaluator.hpp"
-#include "experiment/search_starts.hpp"
+#include "experiment/search/evaluator.hpp"
+#include "experiment/search/starts.hpp"
 #include "io/import/import.hpp"
 #include "tests/support/paths.hpp"
 

@@ -10,9 +10,9 @@
 #include <filesystem>
 #include <string>
 
-#include "experiment/runner.hpp"
-#include "experiment/setup.hpp"
-#include "experiment/simulate.hpp"
+#include "experiment/run/runner.hpp"
+#include "experiment/setup/setup.hpp"
+#include "experiment/simulate/simulate.hpp"
 #include "io/file/file.hpp"
 #include "io/import/workload.hpp"
 

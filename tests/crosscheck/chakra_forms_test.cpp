@@ -13,8 +13,8 @@
 #include <fstream>
 #include <string>
 
-#include "experiment/runner.hpp"
-#include "experiment/spec.hpp"
+#include "experiment/run/runner.hpp"
+#include "experiment/spec/spec.hpp"
 #include "io/file/file.hpp"
 #include "io/import/chakra_nodes.hpp"
 #include "io/import/import.hpp"

@@ -7,8 +7,8 @@
 #include <numeric>
 #include <vector>
 
-#include "experiment/runner.hpp"
-#include "experiment/spec.hpp"
+#include "experiment/run/runner.hpp"
+#include "experiment/spec/spec.hpp"
 #include "io/import/import.hpp"
 #include "tests/support/paths.hpp"
 

@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <map>
 
-#include "experiment/evaluator.hpp"
-#include "experiment/search_starts.hpp"
-#include "experiment/step_facts.hpp"
+#include "experiment/bounds/step_facts.hpp"
+#include "experiment/search/evaluator.hpp"
+#include "experiment/search/starts.hpp"
 #include "models/graph/order.hpp"
 #include "schedulers/bounds/split.hpp"
 #include "schedulers/policies/registry.hpp"

@@ -10,7 +10,7 @@
 #include <stdexcept>
 
 #include "config/load.hpp"
-#include "experiment/spec.hpp"
+#include "experiment/spec/spec.hpp"
 #include "io/export/schedule.hpp"
 #include "io/file/file.hpp"
 #include "io/import/import.hpp"

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "experiment/spec.hpp"
+#include "experiment/spec/spec.hpp"
 
 namespace stretto::experiment {
 namespace {

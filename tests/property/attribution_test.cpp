@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <memory>
 
-#include "experiment/idealise.hpp"
-#include "experiment/simulate.hpp"
+#include "experiment/run/idealise.hpp"
+#include "experiment/simulate/simulate.hpp"
 #include "tests/support/random_graph.hpp"
 
 namespace stretto::experiment {

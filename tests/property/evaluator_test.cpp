@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <memory>
 
-#include "experiment/evaluator.hpp"
-#include "experiment/simulate.hpp"
+#include "experiment/search/evaluator.hpp"
+#include "experiment/simulate/simulate.hpp"
 #include "models/graph/reduce.hpp"
 #include "sim/program/simulation.hpp"
 #include "tests/support/random_graph.hpp"

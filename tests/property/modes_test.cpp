@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "experiment/bounds.hpp"
+#include "experiment/bounds/bounds.hpp"
 #include "models/placement/placement.hpp"
 #include "models/training/compile.hpp"
 #include "models/training/variation.hpp"
@@ -154,7 +154,7 @@ TEST(Modes, WithoutBackupsEveryGradientCounts) {
   }
 }
 
-// The bound of several passes (experiment/bounds.hpp).
+// The bound of several passes (experiment/bounds/bounds.hpp).
 TEST(Modes, NoStepOfSeveralPassesIsShorterThanItsBound) {
   std::size_t tight = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {

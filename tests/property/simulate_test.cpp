@@ -10,8 +10,8 @@
 #include <cstdlib>
 #include <memory>
 
-#include "experiment/setup.hpp"
-#include "experiment/simulate.hpp"
+#include "experiment/setup/setup.hpp"
+#include "experiment/simulate/simulate.hpp"
 #include "models/graph/reduce.hpp"
 #include "tests/support/paths.hpp"
 #include "tests/support/random_graph.hpp"

@@ -11,8 +11,8 @@
 #include <memory>
 #include <tuple>
 
-#include "experiment/check_collectives.hpp"
-#include "experiment/verify.hpp"
+#include "experiment/check/collectives.hpp"
+#include "experiment/check/verify.hpp"
 #include "models/plan/fusion.hpp"
 #include "models/plan/partition.hpp"
 #include "models/training/collective.hpp"

@@ -9,8 +9,8 @@
 #include <functional>
 #include <memory>
 
-#include "experiment/check_job.hpp"
-#include "experiment/verify.hpp"
+#include "experiment/check/job.hpp"
+#include "experiment/check/verify.hpp"
 #include "schedulers/check/replay.hpp"
 #include "tests/support/random_graph.hpp"
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "experiment/all_reduce_plan.hpp"
-#include "experiment/runner.hpp"
+#include "experiment/run/runner.hpp"
+#include "experiment/setup/all_reduce_plan.hpp"
 #include "schedulers/policies/registry.hpp"
 #include "sim/base/diagnostic.hpp"
 #include "tests/support/paths.hpp"

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <string>
 
-#include "experiment/attribution.hpp"
-#include "experiment/comparison.hpp"
-#include "experiment/idealise.hpp"
+#include "experiment/run/attribution.hpp"
+#include "experiment/run/comparison.hpp"
+#include "experiment/run/idealise.hpp"
 #include "tests/support/paths.hpp"
 
 namespace stretto::experiment {

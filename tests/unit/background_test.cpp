@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "experiment/attribution.hpp"
-#include "experiment/comparison.hpp"
-#include "experiment/evaluator.hpp"
-#include "experiment/runner.hpp"
-#include "experiment/simulate.hpp"
+#include "experiment/run/attribution.hpp"
+#include "experiment/run/comparison.hpp"
+#include "experiment/run/runner.hpp"
+#include "experiment/search/evaluator.hpp"
+#include "experiment/simulate/simulate.hpp"
 #include "tests/support/paths.hpp"
 
 namespace stretto::experiment {

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "experiment/setup.hpp"
+#include "experiment/setup/setup.hpp"
 #include "sim/base/diagnostic.hpp"
 #include "sim/base/random.hpp"
 #include "validation/cells.hpp"

@@ -8,8 +8,8 @@
 #include <functional>
 #include <set>
 
-#include "experiment/spec.hpp"
-#include "experiment/spec_fields.hpp"
+#include "experiment/spec/fields.hpp"
+#include "experiment/spec/spec.hpp"
 #include "sim/base/random.hpp"
 #include "tests/support/paths.hpp"
 

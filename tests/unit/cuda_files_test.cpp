@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "experiment/spec.hpp"
+#include "experiment/spec/spec.hpp"
 #include "harness/cuda/device.hpp"
 #include "harness/cuda/trace.hpp"
 #include "io/import/import.hpp"

@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <map>
 
-#include "experiment/bounds.hpp"
-#include "experiment/setup.hpp"
-#include "experiment/simulate.hpp"
+#include "experiment/bounds/bounds.hpp"
+#include "experiment/setup/setup.hpp"
+#include "experiment/simulate/simulate.hpp"
 #include "io/file/file.hpp"
 #include "io/import/workload.hpp"
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "experiment/job_simulation.hpp"
-#include "experiment/jobs.hpp"
-#include "experiment/runner.hpp"
+#include "experiment/run/jobs.hpp"
+#include "experiment/run/runner.hpp"
+#include "experiment/simulate/job_simulation.hpp"
 #include "tests/support/paths.hpp"
 
 namespace stretto::experiment {

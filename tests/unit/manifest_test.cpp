@@ -6,7 +6,7 @@
 #include <limits>
 #include <string>
 
-#include "experiment/manifest.hpp"
+#include "experiment/run/manifest.hpp"
 #include "io/file/file.hpp"
 #include "sim/base/diagnostic.hpp"
 

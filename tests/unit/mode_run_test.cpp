@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "experiment/runner.hpp"
+#include "experiment/run/runner.hpp"
 #include "tests/support/paths.hpp"
 
 namespace stretto::experiment {

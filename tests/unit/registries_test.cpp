@@ -6,10 +6,10 @@
 
 #include <filesystem>
 
-#include "experiment/placement_loads.hpp"
-#include "experiment/runner.hpp"
-#include "experiment/setup.hpp"
-#include "experiment/simulate.hpp"
+#include "experiment/run/runner.hpp"
+#include "experiment/setup/placement_loads.hpp"
+#include "experiment/setup/setup.hpp"
+#include "experiment/simulate/simulate.hpp"
 #include "io/export/schedule.hpp"
 #include "io/file/file.hpp"
 #include "io/import/workload.hpp"

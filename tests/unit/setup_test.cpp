@@ -8,9 +8,9 @@
 #include <functional>
 #include <map>
 
-#include "experiment/order_options.hpp"
-#include "experiment/setup.hpp"
-#include "experiment/simulate.hpp"
+#include "experiment/setup/order_options.hpp"
+#include "experiment/setup/setup.hpp"
+#include "experiment/simulate/simulate.hpp"
 #include "io/export/schedule.hpp"
 #include "io/file/file.hpp"
 #include "io/import/workload.hpp"

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "experiment/step_view.hpp"
+#include "experiment/run/step_view.hpp"
 #include "tests/support/paths.hpp"
 
 namespace stretto::experiment {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Predicted costs of the points of a sweep: what they grow with, what they do not depend on, what is left out.
-#include "experiment/sweep_costs.hpp"
+#include "experiment/run/sweep_costs.hpp"
 
 #include <gtest/gtest.h>
 

@@ -9,8 +9,8 @@
 #include <map>
 #include <set>
 
-#include "experiment/sweep_points.hpp"
-#include "experiment/sweep_values.hpp"
+#include "experiment/spec/sweep_points.hpp"
+#include "experiment/spec/sweep_values.hpp"
 #include "tests/support/paths.hpp"
 
 namespace stretto::experiment {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "experiment/runner.hpp"
-#include "experiment/setup.hpp"
+#include "experiment/run/runner.hpp"
+#include "experiment/setup/setup.hpp"
 #include "models/cluster/topology.hpp"
 #include "models/training/compile.hpp"
 #include "sim/network/fluid.hpp"
