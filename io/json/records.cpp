@@ -49,9 +49,11 @@ bool is_number(std::string_view t) {
   return i == t.size();
 }
 
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+
 std::string_view trimmed(std::string_view text) {
-  const std::size_t last = text.find_last_not_of(kSpace);
-  return text.substr(0, last == std::string_view::npos ? 0 : last + 1);
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  return text;
 }
 
 // Reads a scalar's characters; false if it is malformed. Containers give their kind.
@@ -260,9 +262,18 @@ struct Records::Reading {
     return members(object, records.members_, true);
   }
 
-  // Does the key at `raw` say `name`? The padding behind the text may be compared too.
-  static bool is(const char* raw, const std::string& name) {
-    return raw[0] == name[0] && std::memcmp(raw, name.data(), name.size()) == 0 && raw[name.size()] == '"';
+  static const Key* find(const char* raw, const std::vector<Key>& keys) {
+    std::uint64_t head = 0;
+    std::memcpy(&head, raw, sizeof head);
+    for (const Key& key : keys)
+      if ((head & key.mask) == key.head && is(raw, key)) return &key;
+    return nullptr;
+  }
+
+  // Does the key at `raw`, whose first characters are right, say `key`? The padding behind the text may be compared too.
+  static bool is(const char* raw, const Key& key) {
+    const std::size_t size = key.name.size();
+    return size < sizeof key.head || (std::memcmp(raw, key.name.data(), size) == 0 && raw[size] == '"');
   }
 
   // NOLINTNEXTLINE(misc-no-recursion): one level down at most
@@ -271,15 +282,10 @@ struct Records::Reading {
       ondemand::field field;
       if (std::move(member).get(field) != simdjson::SUCCESS) return false;
       const char* const raw = field.key().raw();
-      const Key* found = nullptr;
-      for (const Key& key : keys)
-        if (is(raw, key.name)) {
-          found = &key;
-          break;
-        }
+      const Key* const found = find(raw, keys);
       if (found != nullptr) {
         if (!read_cell(field.value(), cells[found->cell])) return false;
-      } else if (outer && !records.inner_.empty() && is(raw, records.inner_)) {
+      } else if (outer && find(raw, records.inner_) != nullptr) {
         ondemand::json_type type{};
         if (field.value().type().get(type) != simdjson::SUCCESS) return false;
         if (type != ondemand::json_type::object) continue;
@@ -325,15 +331,22 @@ Records::Records(std::string array, const std::vector<std::string>& keys)
     : array_(std::move(array)), cells_(keys.size()) {
   STRETTO_ASSERT(keys.size() <= 64, "{} keys", keys.size());
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    STRETTO_ASSERT(keys[i].size() < simdjson::SIMDJSON_PADDING, "key {}", keys[i]);
     const std::size_t slash = keys[i].find('/');
     if (slash == std::string::npos) {
-      members_.push_back({keys[i], i});
+      members_.emplace_back(keys[i], i);
       continue;
     }
-    inner_ = keys[i].substr(0, slash);
-    inner_members_.push_back({keys[i].substr(slash + 1), i});
+    if (inner_.empty()) inner_.emplace_back(keys[i].substr(0, slash), 0);
+    inner_members_.emplace_back(keys[i].substr(slash + 1), i);
   }
+}
+
+Records::Key::Key(std::string text, std::size_t i) : name(std::move(text)), cell(i) {
+  STRETTO_ASSERT(name.size() < simdjson::SIMDJSON_PADDING, "key {}", name);
+  const std::string quoted = name + '"';
+  const std::size_t n = std::min(quoted.size(), sizeof head);
+  std::memcpy(&head, quoted.data(), n);
+  std::memset(&mask, 0xff, n);
 }
 
 bool Records::read(file::Source& source, const Visit& visit) { return Reading(*this, source, visit).run(); }

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -43,14 +44,18 @@ class Records {
 
  private:
   struct Key {
+    Key(std::string text, std::size_t i);
+
     std::string name;
-    std::size_t cell = 0;
+    std::size_t cell;
+    std::uint64_t head = 0;  // the first eight bytes of `name` and the quote behind it, and which of them count
+    std::uint64_t mask = 0;
   };
   struct Reading;
 
   std::string array_;
   std::vector<Key> members_;  // of an element
-  std::string inner_;         // the member whose members are asked for too; empty: none
+  std::vector<Key> inner_;    // the member whose members are asked for too, if there is one
   std::vector<Key> inner_members_;
   std::size_t cells_ = 0;
 };

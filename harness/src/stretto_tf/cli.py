@@ -62,7 +62,8 @@ def _profile(arguments: argparse.Namespace) -> None:
         raise InputError('a profile is taken of a model ("model") on one worker')
     folder.mkdir(parents=True, exist_ok=True)
     say = _say_since(time.monotonic())
-    with cluster.Cluster(bundle, say) as running:
+    # No more ops at a time than there are cores: the time of an op is to be its own.
+    with cluster.Cluster(bundle, say, op_threads=len(os.sched_getaffinity(0))) as running:
         running.profile(value, folder, arguments.traces)
     say(f'wrote {folder}')
 

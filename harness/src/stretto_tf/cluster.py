@@ -14,6 +14,7 @@ from .errors import HarnessError
 from .processes import Task
 
 START_S = 180.0
+OP_THREADS = 16  # of a task; with as few as it has cores, markers of arrival would wait behind the ops of a real network
 SILENCE_S = 120.0
 Say = Callable[[str], None]
 
@@ -33,8 +34,9 @@ def _raise(number: int, frame: FrameType | None) -> None:
 class Cluster:
     """Context manager: the tasks run from entering it to leaving it."""
 
-    def __init__(self, bundle: Bundle, say: Say):
+    def __init__(self, bundle: Bundle, say: Say, op_threads: int = OP_THREADS):
         self.bundle = bundle
+        self.op_threads = op_threads
         self.say = say
         self.deadline = time.monotonic() + bundle.time_limit_s
         self.network: dict[str, Any] = {}
@@ -97,7 +99,7 @@ class Cluster:
         for task in both:
             task.send({'kind': 'start', 'ps': addresses[:cluster.servers], 'worker': addresses[cluster.servers:],
                        'real': self.bundle.model is not None, 'intra_op_threads': 2,
-                       'inter_op_threads': 2 if self.bundle.model else 16})
+                       'inter_op_threads': self.op_threads})
         started = self._wait(both, 'started', START_S)[0]
         self.tensorflow, self.nice = started['tensorflow'], started['nice']
 
