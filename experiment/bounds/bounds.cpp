@@ -109,4 +109,11 @@ bounds::Bound layout_bound(const Setup& setup, const plan::Layout& layout) {
 
 bounds::Bound any_layout_bound(const Setup& setup) { return any_layout_bound(setup, step_facts(setup)); }
 
+PointBounds point_bounds(const Setup& setup) {
+  PointBounds point;
+  point.facts = step_facts(setup);
+  point.any_layout = any_layout_bound(setup, point.facts);
+  return point;
+}
+
 }  // namespace stretto::experiment

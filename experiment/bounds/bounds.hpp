@@ -22,4 +22,12 @@ bounds::Bound any_layout_bound(const Setup& setup, const bounds::Facts& facts);
 bounds::Bound layout_bound(const Setup& setup, const plan::Layout& layout);
 bounds::Bound any_layout_bound(const Setup& setup);
 
+// What the bounds of all plans of a setup share. What is known of an order changes nothing for any layout, whose slices
+// may be of any size.
+struct PointBounds {
+  bounds::Facts facts;  // step_facts(setup)
+  bounds::Bound any_layout;
+};
+PointBounds point_bounds(const Setup& setup);
+
 }  // namespace stretto::experiment

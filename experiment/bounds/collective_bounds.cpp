@@ -38,11 +38,10 @@ Traffic traffic(const cluster::Cluster& cluster, const training::AllReduce& o, P
   }
   std::map<LinkKind, std::int64_t> each;
   for (const training::EqualRound& r : equal_rounds(c, bytes))
-    for (const std::uint32_t link : routes.of(0, r.inside ? 1 : c.host).links)
-      each[routes.ref(link).kind] += r.bytes.count();
+    for (const std::uint32_t link : routes.of_all(r.inside).links) each[routes.ref(link).kind] += r.bytes.count();
   for (const auto& [kind, sent] : each) {
-    const bool nic = kind == LinkKind::WorkerNicUp || kind == LinkKind::WorkerNicDown;
-    for (std::uint32_t w = 0; w < c.ranks; w += nic ? c.host : 1) t[{kind, w}] = sent * (nic ? c.host : 1);
+    const std::uint32_t ranks = routes.ranks_on(kind);
+    for (std::uint32_t w = 0; w < c.ranks; w += ranks) t[{kind, w}] = sent * ranks;
   }
   return t;
 }

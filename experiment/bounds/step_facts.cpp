@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "models/graph/order.hpp"
+#include "models/plan/drawn.hpp"
 #include "schedulers/bounds/split.hpp"
 #include "sim/base/assert.hpp"
 #include "sim/program/simulation.hpp"
@@ -127,28 +128,23 @@ bounds::Facts step_facts(const Setup& setup) {
   return facts;
 }
 
-namespace {
-
-bool drawn(const plan::DirectionOrder& order) {
-  return order.discipline == plan::Discipline::Unordered || order.discipline == plan::Discipline::Window;
-}
-
-}  // namespace
-
-bool pulls_in_one_order(const plan::Order& order) { return !drawn(order.pull); }
+bool pulls_in_one_order(const plan::Order& order) { return !plan::drawn(order.pull); }
 
 bool all_alike(const Setup& setup, const plan::Order& order) {
-  return !drawn(order.pull) && !drawn(order.push) && !setup.random_ops() && setup.variation.none() &&
+  return !plan::drawn(order) && !setup.random_ops() && setup.variation.none() &&
          std::all_of(order.start_offsets.begin(), order.start_offsets.end(),
                      [&](Duration d) { return d == order.start_offsets.front(); });
 }
 
-bounds::Facts step_facts(const Setup& setup, const plan::Order& order) {
-  bounds::Facts facts = step_facts(setup);
+bounds::Facts with_order(bounds::Facts facts, const Setup& setup, const plan::Order& order) {
   // A NIC whose rate changes, or which others use at times, gets its pulls at other times than the others.
   facts.one_order = pulls_in_one_order(order) && setup.variation.nics.empty() && setup.variation.bursts.empty();
   facts.alike = all_alike(setup, order);
   return facts;
+}
+
+bounds::Facts step_facts(const Setup& setup, const plan::Order& order) {
+  return with_order(step_facts(setup), setup, order);
 }
 
 }  // namespace stretto::experiment

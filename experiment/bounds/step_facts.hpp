@@ -27,8 +27,9 @@ namespace stretto::experiment {
 // Without what depends on the order of transfers. Empty where the above does not hold.
 bounds::Facts step_facts(const Setup& setup);
 
-// With what depends on the order, and not where NICs change their rates or bursts cross them. Not where other jobs use
-// the same links.
+// `facts`, step_facts(setup), with what depends on the order, and not where NICs change their rates or bursts cross
+// them. Not where other jobs use the same links.
+bounds::Facts with_order(bounds::Facts facts, const Setup& setup, const plan::Order& order);
 bounds::Facts step_facts(const Setup& setup, const plan::Order& order);
 
 // Bounds::Facts::one_order and alike, of an order.

@@ -3,25 +3,18 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string>
 
+#include "experiment/check/check_run.hpp"
 #include "experiment/setup/setup.hpp"
 #include "models/plan/plan.hpp"
 #include "schedulers/check/collectives.hpp"
 
 namespace stretto::experiment {
 
-// From the description of the cluster; noise is left out.
 check::CollectiveJob make_collective_job(const Setup& setup, const plan::Plan& plan);
 
-struct CollectiveRun {
-  check::CollectiveTimeline timeline;
-  std::optional<std::string> deadlock;  // then the timeline is of what happened
-};
-
-// All of `steps` steps from time 0, with the messages of all workers, without noise. `stream` keys drawn orders.
-CollectiveRun run_collectives_for_check(const Setup& setup, const plan::Plan& plan, std::uint32_t steps,
-                                        std::uint64_t stream = 0);
+// As run_recorded says.
+CheckRun<check::CollectiveTimeline> run_collectives_for_check(const Setup& setup, const plan::Plan& plan,
+                                                              std::uint32_t steps, std::uint64_t stream = 0);
 
 }  // namespace stretto::experiment

@@ -214,7 +214,7 @@ class Verifier {
   bool verify_bound() {
     if (ends_.empty()) return not_covered("bound", "there is no step to compare with");
     Setup noiseless = setup_;
-    noiseless.variation = {};
+    set_variation(noiseless, {});
     const bounds::Bound bound =
         layout_bound(noiseless, schedule_.plan.layout, step_facts(noiseless, schedule_.plan.order));
     if (!bound.value) return not_covered("bound", bound.reason);

@@ -8,7 +8,6 @@
 #include "analysis/metrics.hpp"
 #include "analysis/statistics.hpp"
 #include "config/units_text.hpp"
-#include "experiment/bounds/bounds.hpp"
 #include "experiment/bounds/step_facts.hpp"
 
 namespace stretto::experiment {
@@ -39,10 +38,11 @@ void add_paper_metrics(const Setup& setup, const plan::Layout& layout, const Mea
   result.speedup_limit.value = sum / static_cast<double>(setup.cluster.workers.size());
 }
 
-void add_bounds(const Setup& setup, const plan::Plan& plan, bool alone, PolicyResult& result) {
-  const bounds::Facts facts = alone ? step_facts(setup, plan.order) : step_facts(setup);
-  const bounds::Bound bound = layout_bound(setup, plan.layout, facts);
-  const bounds::Bound any = any_layout_bound(setup, facts);
+void add_bounds(const Setup& setup, const PointBounds& point, const plan::Plan& plan, bool alone,
+                PolicyResult& result) {
+  const bounds::Bound bound =
+      layout_bound(setup, plan.layout, alone ? with_order(point.facts, setup, plan.order) : point.facts);
+  const bounds::Bound& any = point.any_layout;
   result.lower_bound_name = bound.name;
   result.lower_bound_s.reason = result.gap.reason = bound.reason;
   result.lower_bound_any_layout_s.reason = any.reason;
@@ -95,8 +95,8 @@ void fill_deadlock(const std::string& text, PolicyResult& result) {
   result.staleness.reason = result.gain_over_random.reason = result.gain_over_fifo.reason = "deadlock";
 }
 
-void fill_figures(const Setup& setup, const plan::Plan& plan, const Measured& measured, analysis::PolicyResult& r,
-                  bool alone) {
+void fill_figures(const Setup& setup, const PointBounds& point, const plan::Plan& plan, const Measured& measured,
+                  bool alone, PolicyResult& r) {
   r.step_time = analysis::step_time(measured.steps, measured.means);
   r.samples_per_s = samples_per_step(setup) / r.step_time.estimate.mean;
   r.resources = measured.resources;
@@ -118,7 +118,7 @@ void fill_figures(const Setup& setup, const plan::Plan& plan, const Measured& me
   else
     r.dropped_gradients.reason = "no gradient is dropped without backup workers";
   add_paper_metrics(setup, plan.layout, measured, r);
-  add_bounds(setup, plan, alone, r);
+  add_bounds(setup, point, plan, alone, r);
 }
 
 std::string describe(const Spec& spec, const Setup& setup) {

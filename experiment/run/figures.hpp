@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/result.hpp"
+#include "experiment/bounds/bounds.hpp"
 #include "experiment/setup/setup.hpp"
 #include "experiment/simulate/simulate.hpp"
 #include "experiment/spec/spec.hpp"
@@ -17,9 +18,9 @@ namespace stretto::experiment {
 double samples_per_step(const Setup& setup);
 
 // All of `result` but names, gains, scaling, servers, what-ifs and the verdict.
-// `alone`: no other job uses the setup's links.
-void fill_figures(const Setup& setup, const plan::Plan& plan, const Measured& measured, analysis::PolicyResult& result,
-                  bool alone = true);
+// `point`: point_bounds(setup). `alone`: no other job uses the setup's links.
+void fill_figures(const Setup& setup, const PointBounds& point, const plan::Plan& plan, const Measured& measured,
+                  bool alone, analysis::PolicyResult& result);
 
 // What there is to say of a plan that ends in a deadlock: `text`, and why the figures are absent.
 void fill_deadlock(const std::string& text, analysis::PolicyResult& result);

@@ -58,8 +58,7 @@ void part_links(program::StepProgram& program) {
 
 training::VariationSpec idealise(const training::VariationSpec& variation, CauseSet causes) {
   training::VariationSpec v = variation;
-  // Every field belongs to a cause: this stops compiling when there is one more. What the set-up derives from it
-  // elsewhere (training options) must go with it in idealise(Setup).
+  // Every field belongs to a cause: this stops compiling when there is one more.
   auto& [cv, law, factors, stragglers, slow_workers, nics, late_starts, bursts] = v;
   if (holds(causes, Cause::Noise)) {
     cv = 0;
@@ -80,9 +79,7 @@ training::VariationSpec idealise(const training::VariationSpec& variation, Cause
 
 Setup idealise(const Setup& setup, CauseSet causes) {
   Setup ideal = setup;
-  ideal.variation = idealise(setup.variation, causes);
-  ideal.training.late = training::late_delays(ideal.variation);
-  ideal.training.bursts = ideal.variation.bursts;
+  set_variation(ideal, idealise(setup.variation, causes));
   if (holds(causes, Cause::SlowWorkers)) {
     std::vector<double> speeds;
     for (const cluster::Worker& worker : ideal.cluster.workers) speeds.push_back(worker.device.speed);

@@ -120,6 +120,12 @@ class Jobs {
     return it->second;
   }
 
+  const PointBounds& point_bounds_of(std::size_t j) {
+    const auto [it, fresh] = bounds_.try_emplace(j);
+    if (fresh) it->second = point_bounds(set_.setups[j]);
+    return it->second;
+  }
+
   void compare(const PolicySpec& compared) {
     const std::size_t jobs = set_.setups.size();
     std::vector<plan::Plan> plans;
@@ -165,8 +171,8 @@ class Jobs {
   }
 
   void fill(std::size_t j, const plan::Plan& plan, const JobMeasured& together, const Measured& alone_one,
-            PolicyResult& r) const {
-    fill_figures(set_.setups[j], plan, together.measured, r, false);
+            PolicyResult& r) {
+    fill_figures(set_.setups[j], point_bounds_of(j), plan, together.measured, false, r);
     r.scaling_efficiency.reason = "not simulated for several jobs";
     r.ordering_efficiency = {std::nullopt, "defined for a job that has its network alone"};
     if (set_.setups[j].training.synchronization == training::Synchronization::Backup)
@@ -207,6 +213,7 @@ class Jobs {
   const JobSet set_;
   const SimulateOptions options_;
   std::map<std::pair<std::size_t, std::string>, Measured> alone_;
+  std::map<std::size_t, PointBounds> bounds_;
   JobsOutput out_;
 };
 

@@ -86,6 +86,7 @@ class Runner {
       const auto index = static_cast<std::size_t>(b - policies.begin());
       return index == i ? analysis::Gain{std::nullopt, "the baseline itself"} : gain(measured[index], measured[i]);
     };
+    Shared shared{point_bounds(setup), single, {}};
     std::vector<PolicyResult> results;
     for (std::size_t i = 0; i < policies.size(); ++i) {
       PolicyResult r;
@@ -96,7 +97,7 @@ class Runner {
       if (measured[i].deadlock) {
         fill_deadlock(*measured[i].deadlock, r);
       } else {
-        fill(setup, policies[i], plans[i], measured[i], options, single, r);
+        fill(setup, policies[i], plans[i], measured[i], options, shared, r);
         r.gain_over_random = gain_over("random", i);
         r.gain_over_fifo = gain_over("fifo", i);
       }
@@ -141,15 +142,22 @@ class Runner {
     return one.deadlock ? 0 : samples_per_step(alone) / one.mean();
   }
 
+  // What the policies of a point have in common.
+  struct Shared {
+    PointBounds bounds;
+    double single_worker_rate = 0;
+    OwnPolicyTimes own_policy_times;
+  };
+
   void fill(const Setup& setup, const PolicySpec& policy, const plan::Plan& plan, const Measured& measured,
-            const SimulateOptions& options, double single, PolicyResult& r) const {
-    fill_figures(setup, plan, measured, r);
-    if (single > 0)
+            const SimulateOptions& options, Shared& shared, PolicyResult& r) const {
+    fill_figures(setup, shared.bounds, plan, measured, true, r);
+    if (shared.single_worker_rate > 0)
       r.scaling_efficiency.value = samples_per_step(setup) / r.step_time.estimate.mean /
-                                   (static_cast<double>(setup.cluster.workers.size()) * single);
+                                   (static_cast<double>(setup.cluster.workers.size()) * shared.single_worker_rate);
     else
       r.scaling_efficiency.reason = "one worker ends in a deadlock";
-    if (options_.advice) what_if(setup, policy, r.step_time.estimate.mean, options, r);
+    if (options_.advice) what_if(setup, policy, r.step_time.estimate.mean, options, shared.own_policy_times, r);
   }
 
   const Experiment& experiment_;

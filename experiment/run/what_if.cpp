@@ -24,6 +24,19 @@ struct Change {
   std::optional<PolicySpec> policy = {};  // in place of the one asked about
 };
 
+ChangedTime time_of(const Setup& setup, const Change& change, const PolicySpec& policy,
+                    const SimulateOptions& options) {
+  Setup changed = setup;
+  try {
+    change.apply(changed);
+    const Measured m = simulate(changed, make_plan(changed, policy, options.seed), options);
+    if (m.deadlock) return {std::nullopt, "the step would end in a deadlock"};
+    return {m.mean(), ""};
+  } catch (const UserError& error) {
+    return {std::nullopt, error.diagnostics().front().message};
+  }
+}
+
 bool has_limited_nic(const auto& hosts) {
   return std::any_of(hosts.begin(), hosts.end(),
                      [](const auto& host) { return !host.nic.up.is_unlimited() || !host.nic.down.is_unlimited(); });
@@ -134,7 +147,7 @@ std::vector<Change> changes(const Setup& setup, bool own_layout, bool own_placem
 }  // namespace
 
 void what_if(const Setup& setup, const PolicySpec& policy, double base_time, const SimulateOptions& options,
-             analysis::PolicyResult& result) {
+             OwnPolicyTimes& known, analysis::PolicyResult& result) {
   SimulateOptions few = options;
   few.warm_up = std::min<std::uint32_t>(options.warm_up, 2);
   few.iterations = std::min<std::uint32_t>(options.iterations, few.warm_up + 4);
@@ -142,17 +155,13 @@ void what_if(const Setup& setup, const PolicySpec& policy, double base_time, con
   const bool own_layout = policies::find_policy(policy.name).file == policies::FileKind::Schedule;
   const bool own_placement = !choose_policy(policy).placement.empty();
   for (const Change& change : changes(setup, own_layout, own_placement)) {
-    Setup changed = setup;
-    try {
-      change.apply(changed);
-      const Measured m = simulate(changed, make_plan(changed, change.policy.value_or(policy), options.seed), few);
-      if (m.deadlock)
-        result.not_tried.push_back({change.text, "the step would end in a deadlock"});
-      else
-        result.what_if.push_back({change.text, base_time / m.mean() - 1, change.kind});
-    } catch (const UserError& error) {
-      result.not_tried.push_back({change.text, error.diagnostics().front().message});
-    }
+    if (change.policy && known.find(change.text) == known.end())
+      known.emplace(change.text, time_of(setup, change, *change.policy, few));
+    const ChangedTime time = change.policy ? known.at(change.text) : time_of(setup, change, policy, few);
+    if (time.mean_s)
+      result.what_if.push_back({change.text, base_time / *time.mean_s - 1, change.kind});
+    else
+      result.not_tried.push_back({change.text, time.reason});
   }
   std::stable_sort(result.what_if.begin(), result.what_if.end(),
                    [](const analysis::WhatIf& a, const analysis::WhatIf& b) { return a.gain > b.gain; });

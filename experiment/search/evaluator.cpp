@@ -13,6 +13,7 @@
 #include "experiment/search/order_ranks.hpp"
 #include "experiment/simulate/simulate.hpp"
 #include "experiment/simulate/waits.hpp"
+#include "models/plan/drawn.hpp"
 #include "schedulers/bounds/forward.hpp"
 #include "sim/base/assert.hpp"
 #include "sim/base/random.hpp"
@@ -113,15 +114,12 @@ class EngineEvaluator : public search::Evaluator {
   std::uint32_t runs() const { return shared_->iterations + (shared_->compiled.barrier ? 0 : 1); }
 
   bool repeatable(const plan::Order& order) const {
-    const auto resumes = [](Discipline d) { return !plan::traits(d).random && !plan::has_window(d); };
-    return !all_reduce() && shared_->setup.variation.none() && resumes(order.pull.discipline) &&
-           resumes(order.push.discipline);
+    return !all_reduce() && shared_->setup.variation.none() && !plan::drawn(order) &&
+           !plan::has_window(order.pull.discipline) && !plan::has_window(order.push.discipline);
   }
 
   Duration cost_of(const plan::Order& order, Duration stop_above) {
-    const bool drawn = plan::traits(order.pull.discipline).random || plan::traits(order.push.discipline).random;
-    const bool random = drawn || shared_->setup.drawn();
-    if (random) return mean_of_replications(order, stop_above);
+    if (plan::drawn(order) || shared_->setup.drawn()) return mean_of_replications(order, stop_above);
     if (next_base_ && (!base_ || activities_since_base_ >= 2 * base_->activities)) make_base();
     if (all_reduce()) {
       work_.reset(table_of(order, 0), runs(), &shared_->variations.front());

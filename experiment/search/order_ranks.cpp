@@ -12,7 +12,6 @@ using plan::Discipline;
 
 namespace {
 
-bool has_ranks(Discipline d) { return plan::traits(d).ranks; }
 bool over_all_servers(Discipline d) { return plan::has_credit(d); }
 // The table numbers these densely over all servers, the others per server.
 bool global_places(Discipline d) { return plan::has_credit(d) || d == Discipline::Priority; }
@@ -33,7 +32,7 @@ OrderRanks::OrderRanks(const training::Compiled& compiled, const plan::Layout& l
 bool OrderRanks::fits(bool push, const plan::DirectionOrder& order) const {
   const Direction& d = directions_[push];
   if (d.discipline != order.discipline || d.credit != order.credit || d.window != order.window) return false;
-  if (!has_ranks(d.discipline)) return !d.alternatives && order.alternatives.empty();
+  if (!plan::traits(d.discipline).ranks) return !d.alternatives && order.alternatives.empty();
   if (d.ranked.size() != order.rank.size()) return false;
   for (std::size_t t = 0; t < order.rank.size(); ++t)
     if (d.ranked[t] != (order.rank[t] != plan::kUnranked)) return false;
@@ -87,7 +86,7 @@ void OrderRanks::set_direction(bool push, const plan::DirectionOrder& order, boo
   d.credit = order.credit;
   d.window = order.window;
   d.alternatives = !order.alternatives.empty();
-  if (!has_ranks(d.discipline)) {
+  if (!plan::traits(d.discipline).ranks) {
     d.ranked.clear();
     d.lists.clear();
     return;

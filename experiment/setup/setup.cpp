@@ -464,9 +464,9 @@ Setup make_setup(const Spec& spec, Workloads& workloads) {
                     "it out",
                     config::format_duration(spec.workload.input_pipeline)));
   add_device_assumptions(setup);
-  setup.variation = variation_of(spec.noise);
-  setup.training.late = training::late_delays(setup.variation);
-  setup.training.bursts = setup.variation.bursts = make_bursts(spec, setup.cluster);
+  training::VariationSpec variation = variation_of(spec.noise);
+  variation.bursts = make_bursts(spec, setup.cluster);
+  set_variation(setup, std::move(variation));
   if (!setup.variation.bursts.empty()) setup.assumptions.push_back(kBurstAssumption);
   if (spec.training.exchange == Exchange::AllReduce) {
     add_all_reduce(spec, setup);
@@ -481,6 +481,12 @@ Setup make_setup(const Spec& spec, Workloads& workloads) {
     setup.placement_options.servers.emplace_back(named.parameter, named.server);
   located(p.place, "cluster.servers.placement", [&] { place(setup); });
   return setup;
+}
+
+void set_variation(Setup& setup, training::VariationSpec variation) {
+  setup.training.late = training::late_delays(variation);
+  setup.training.bursts = variation.bursts;
+  setup.variation = std::move(variation);
 }
 
 plan::Plan make_plan(const Setup& setup, const PolicySpec& spec, std::uint64_t seed) {

@@ -57,6 +57,9 @@ Setup make_setup(const Spec& spec, Workloads& workloads);
 
 placement::Hosts hosts_of(const cluster::Cluster& cluster);
 
+// Noise and bursts, with what the training has to be compiled with for them.
+void set_variation(Setup& setup, training::VariationSpec variation);
+
 // The same setup with another number of servers or placement; throws what placement throws.
 void place(Setup& setup);
 

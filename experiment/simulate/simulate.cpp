@@ -11,6 +11,7 @@
 #include "analysis/step_observer.hpp"
 #include "experiment/simulate/replication.hpp"
 #include "experiment/simulate/traffic.hpp"
+#include "models/plan/drawn.hpp"
 #include "models/plan/fusion.hpp"
 #include "models/training/deadlock.hpp"
 #include "sim/base/assert.hpp"
@@ -94,10 +95,7 @@ analysis::OpSums transfer_sums(const Setup& setup, const plan::Layout& layout, s
   return sums;
 }
 
-bool is_random(const Setup& setup, const plan::Plan& plan) {
-  return plan::traits(plan.order.pull.discipline).random || plan::traits(plan.order.push.discipline).random ||
-         setup.drawn();
-}
+bool is_random(const Setup& setup, const plan::Plan& plan) { return plan::drawn(plan.order) || setup.drawn(); }
 
 void check_size(const Setup& setup, const plan::Layout& layout) {
   constexpr double kMost = 20e6;

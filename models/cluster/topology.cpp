@@ -108,6 +108,24 @@ Path route(const Cluster& cluster, End from, End to) {
   return path;
 }
 
+bool of_host(LinkKind kind) {
+  switch (kind) {
+    case LinkKind::WorkerNicUp:
+    case LinkKind::WorkerNicDown:
+    case LinkKind::ServerNicUp:
+    case LinkKind::ServerNicDown:
+    case LinkKind::Loopback:
+      return true;
+    case LinkKind::Fabric:
+    case LinkKind::PcieUp:
+    case LinkKind::PcieDown:
+    case LinkKind::NvlinkUp:
+    case LinkKind::NvlinkDown:
+      return false;
+  }
+  return false;
+}
+
 bool exists(const Cluster& cluster, LinkRef link) {
   switch (link.kind) {
     case LinkKind::WorkerNicUp:

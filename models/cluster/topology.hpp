@@ -53,6 +53,8 @@ bool reachable(const Cluster& cluster, End from, End to);
 // The ends differ; their ports must be reachable.
 Path route(const Cluster& cluster, End from, End to);
 
+// Does it belong to a host as a whole? Else to one device, or to the fabric.
+bool of_host(LinkKind kind);
 // Its process, or link of the fabric, is part of the cluster.
 bool exists(const Cluster& cluster, LinkRef link);
 

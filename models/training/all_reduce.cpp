@@ -9,8 +9,6 @@ namespace stretto::training {
 
 namespace {
 
-using cluster::LinkKind;
-
 bool free_services(const cluster::Worker& w) { return w.send.is_zero() && w.receive.is_zero(); }
 
 bool equal(const cluster::ServiceCost& a, const cluster::ServiceCost& b) {
@@ -88,13 +86,9 @@ Duration collective_time(const cluster::Cluster& cluster, const AllReduce& optio
   RankRoutes routes(cluster);
   if (why_no_aggregate(cluster, options).empty()) {
     for (const EqualRound& r : equal_rounds(c, bytes)) {
-      // A neighbour of rank 0 on its host, or the first rank of the next one.
-      const Send send{0, r.inside ? 1 : c.host, r.bytes};
-      sum += message_time(cluster, options, send, routes, routes.of(send.from, send.to),
-                          [&](std::uint32_t link) -> std::int64_t {
-                            const LinkKind kind = routes.ref(link).kind;
-                            return kind == LinkKind::WorkerNicUp || kind == LinkKind::WorkerNicDown ? c.host : 1;
-                          });
+      const RankRoutes::Route& route = routes.of_all(r.inside);
+      sum += message_time(cluster, options, {0, route.to, r.bytes}, routes, route,
+                          [&](std::uint32_t link) { return std::int64_t{routes.ranks_on(routes.ref(link).kind)}; });
     }
     return sum;
   }

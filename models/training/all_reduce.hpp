@@ -28,6 +28,7 @@
 // ring. why_no_aggregate says when it does not hold.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -57,8 +58,13 @@ class RankRoutes {
     Duration latency;
     std::vector<std::uint32_t> links;
   };
-  explicit RankRoutes(const cluster::Cluster& cluster) : cluster_(cluster), of_(cluster.workers.size()) {}
+  explicit RankRoutes(const cluster::Cluster& cluster)
+      : cluster_(cluster), of_(cluster.workers.size()), host_(std::max(1U, cluster::workers_per_host(cluster))) {}
   const Route& of(std::uint32_t from, std::uint32_t to);
+  // Where one rank stands for all: from it to a neighbour on its host, or to the next host.
+  const Route& of_all(bool inside) { return of(0, inside ? 1 : host_); }
+  // Then: whose bytes such a link carries, those of all ranks of a host or of one. Its owners are so many ranks apart.
+  std::uint32_t ranks_on(cluster::LinkKind kind) const { return cluster::of_host(kind) ? host_ : 1; }
   std::size_t links() const { return refs_.size(); }
   cluster::LinkRef ref(std::size_t link) const { return refs_[link]; }
   Bandwidth rate(std::size_t link) const { return rates_[link]; }
@@ -66,6 +72,7 @@ class RankRoutes {
  private:
   const cluster::Cluster& cluster_;
   std::vector<std::vector<Route>> of_;  // by sender
+  std::uint32_t host_;                  // ranks on one
   std::vector<cluster::LinkRef> refs_;
   std::vector<Bandwidth> rates_;
   std::map<cluster::LinkRef, std::uint32_t> number_;

@@ -91,17 +91,14 @@ std::uint32_t Compiler::stands_for(cluster::LinkKind kind) const {
 Compiler::OfAll& Compiler::channel_of_all(bool inside) {
   OfAll& all = of_all_[inside ? 1 : 0];
   if (all.channel.valid()) return all;
-  const std::uint32_t neighbour = inside ? 1 : cluster::workers_per_host(cluster_);
-  const cluster::Path path = cluster::route(cluster_, {false, 0}, {false, neighbour});
+  RankRoutes routes(cluster_);
+  const RankRoutes::Route& route = routes.of_all(inside);
   std::vector<network::LinkId> links;
-  if (!path.links.empty()) all.ranks = stands_for(path.links.front().kind);
-  for (cluster::LinkRef ref : path.links) {
-    ref.of = 0;
-    links.push_back(link(ref));
-  }
+  if (!route.links.empty()) all.ranks = stands_for(routes.ref(route.links.front()).kind);
+  for (const std::uint32_t l : route.links) links.push_back(link({routes.ref(l).kind, 0}));
   channel::Channel c;
   c.streams = 0;
-  c.latency = options_.all_reduce.per_round + path.latency;
+  c.latency = options_.all_reduce.per_round + route.latency;
   c.send = service(cluster_.workers[0].send, out_.worker_threads[0]);
   c.receive = service(cluster_.workers[0].receive, out_.worker_threads[0]);
   c.route =

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "schedulers/check/findings.hpp"
 #include "schedulers/check/timeline.hpp"
 
 namespace stretto::check {
@@ -42,8 +43,6 @@ class Index {
 
 // "pull fc6/weights slice 2 of worker 3 in step 1".
 std::string event_name(const Job& job, const Event& event);
-// Milliseconds, exact.
-std::string time_text(Time time);
 
 std::optional<Violation> audit_steps(const Job& job, const Timeline& timeline, const Index& index);
 std::optional<Violation> audit_messages(const Job& job, const Timeline& timeline, const Index& index);

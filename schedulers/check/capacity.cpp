@@ -62,8 +62,6 @@ class SuffixSums {
   std::vector<Node> nodes_;
 };
 
-}  // namespace
-
 std::optional<Violation> check_pool(const Pool& pool, const char* rule, std::vector<Use> jobs, const EventName& name) {
   if (pool.units == 0) return std::nullopt;
   std::sort(jobs.begin(), jobs.end(),
@@ -119,47 +117,56 @@ std::optional<Violation> check_link(const Link& link, std::vector<Use> messages,
   return std::nullopt;
 }
 
-std::optional<Violation> audit_capacity(const Job& job, const Timeline& timeline) {
-  std::vector<std::vector<Use>> pools(job.pools.size());
-  std::vector<std::vector<Use>> links(job.links.size());
-  std::vector<bool> device(job.pools.size(), false);
-  for (const Worker& w : job.workers) {
+}  // namespace
+
+void Uses::add_message(const Channel& c, Bytes bytes, const Happening& e, std::size_t event) {
+  if (!c.send.none())
+    pools_[c.send.pool].push_back({e.on_wire + Duration::ps(-c.send.of(bytes).ps()), e.on_wire, 0, event});
+  if (!c.receive.none())
+    pools_[c.receive.pool].push_back({e.end + Duration::ps(-c.receive.of(bytes).ps()), e.end, 0, event});
+  for (const std::uint32_t l : c.links)
+    links_[l].push_back({e.begin, e.arrived, static_cast<double>(bytes.count()), event});
+}
+
+std::optional<Violation> Uses::check(const EventName& name) {
+  std::vector<bool> device(pools_.size(), false);
+  for (const Worker& w : job_.workers) {
     device[w.device] = true;
     if (w.copy_in) device[w.copy_in->pool] = true;
     if (w.copy_out) device[w.copy_out->pool] = true;
   }
+  for (std::size_t p = 0; p < pools_.size(); ++p)
+    if (auto v = check_pool(job_.pools[p], device[p] ? "device" : "threads", std::move(pools_[p]), name)) return v;
+  for (std::size_t l = 0; l < links_.size(); ++l)
+    if (auto v = check_link(job_.links[l], std::move(links_[l]), name)) return v;
+  return std::nullopt;
+}
+
+std::optional<Violation> audit_capacity(const Job& job, const Timeline& timeline) {
+  Uses uses(job);
   for (std::size_t i = 0; i < timeline.events.size(); ++i) {
     const Event& e = timeline.events[i];
-    if (e.what == What::Op) {
-      pools[job.workers[e.worker].device].push_back({e.begin, e.end, 0, i});
-      continue;
+    switch (e.what) {
+      case What::Op:
+        uses.add_work(job.workers[e.worker].device, e, i);
+        break;
+      case What::CopyIn:
+        if (const auto& engine = job.workers[e.worker].copy_in) uses.add_work(engine->pool, e, i);
+        break;
+      case What::CopyOut:
+        if (const auto& engine = job.workers[e.worker].copy_out) uses.add_work(engine->pool, e, i);
+        break;
+      case What::Sum:
+      case What::Update:
+        uses.add_work(job.servers[job.layout.transfers[e.item].server].threads, e, i);
+        break;
+      case What::Pull:
+      case What::Push:
+        uses.add_message(job.channel(e.what == What::Push, e.worker, e.item), job.layout.transfers[e.item].bytes, e, i);
+        break;
     }
-    if (e.what == What::CopyIn || e.what == What::CopyOut) {
-      const Worker& worker = job.workers[e.worker];
-      const std::optional<CopyEngine>& engine = e.what == What::CopyOut ? worker.copy_out : worker.copy_in;
-      if (engine) pools[engine->pool].push_back({e.begin, e.end, 0, i});
-      continue;
-    }
-    if (e.what == What::Sum || e.what == What::Update) {
-      pools[job.servers[job.layout.transfers[e.item].server].threads].push_back({e.begin, e.end, 0, i});
-      continue;
-    }
-    const Channel& c = job.channel(e.what == What::Push, e.worker, e.item);
-    const Bytes bytes = job.layout.transfers[e.item].bytes;
-    // A service ends when its stage does.
-    if (!c.send.none())
-      pools[c.send.pool].push_back({e.on_wire + Duration::ps(-c.send.of(bytes).ps()), e.on_wire, 0, i});
-    if (!c.receive.none())
-      pools[c.receive.pool].push_back({e.end + Duration::ps(-c.receive.of(bytes).ps()), e.end, 0, i});
-    for (const std::uint32_t l : c.links)
-      links[l].push_back({e.begin, e.arrived, static_cast<double>(bytes.count()), i});
   }
-  const EventName name = [&](std::size_t i) { return event_name(job, timeline.events[i]); };
-  for (std::uint32_t p = 0; p < pools.size(); ++p)
-    if (auto v = check_pool(job.pools[p], device[p] ? "device" : "threads", std::move(pools[p]), name)) return v;
-  for (std::uint32_t l = 0; l < links.size(); ++l)
-    if (auto v = check_link(job.links[l], std::move(links[l]), name)) return v;
-  return std::nullopt;
+  return uses.check([&](std::size_t i) { return event_name(job, timeline.events[i]); });
 }
 
 }  // namespace stretto::check

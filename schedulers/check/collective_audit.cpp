@@ -7,8 +7,8 @@
 #include <tuple>
 #include <utility>
 
-#include "schedulers/check/audit.hpp"
 #include "schedulers/check/collectives.hpp"
+#include "schedulers/check/findings.hpp"
 #include "schedulers/check/use.hpp"
 
 namespace stretto::check {
@@ -19,10 +19,14 @@ using E = CollectiveEvent;
 using What = CollectiveEvent::What;
 using plan::Discipline;
 
-class CollectiveAudit {
+class CollectiveAudit : Findings {
  public:
   CollectiveAudit(const CollectiveJob& job, const CollectiveTimeline& timeline)
-      : job_(job), timeline_(timeline), buckets_(buckets(job)), halves_(job.layout.split ? 2 : 1) {
+      : job_(job),
+        timeline_(timeline),
+        buckets_(buckets(job)),
+        buckets_of_(buckets_of(job, buckets_)),
+        halves_(job.layout.split ? 2 : 1) {
     for (const bool gather : {false, true}) {
       ranked_[gather] = ranked_buckets(buckets_, gather);
       place_[gather].assign(buckets_.size(), 0);
@@ -68,9 +72,6 @@ class CollectiveAudit {
     Time all;
   };
 
-  void found(const char* rule, std::string text) {
-    if (!violation_) violation_ = {rule, std::move(text)};
-  }
   std::string collective_name(bool gather, std::uint32_t b) const {
     const plan::Transfer& t = job_.layout.transfers[buckets_[b].leader];
     return fmt::format("{} of bucket {} ({})",
@@ -94,9 +95,7 @@ class CollectiveAudit {
     return "";
   }
   void not_before(const E& e, Time at, Time after, const std::string& what) {
-    if (at + kSlack < after)
-      found("dependency",
-            fmt::format("{} is ready at {}, before {} at {}", name(e), time_text(at), what, time_text(after)));
+    check_not_before([&] { return name(e); }, at, after, what);
   }
 
   // Every event once, and nothing else.
@@ -153,11 +152,7 @@ class CollectiveAudit {
         }
     }
     if (!violation_ && expected != events_.size()) found("once", "something happens that belongs to no collective");
-    const std::size_t lists = job_.barrier ? 1 : job_.ranks();
-    if (timeline_.ends.size() != lists ||
-        std::any_of(timeline_.ends.begin(), timeline_.ends.end(),
-                    [&](const std::vector<Time>& ends) { return ends.size() != timeline_.steps; }))
-      found("end", "not every step has an end");
+    check_ends_are_there(timeline_.ends, job_.barrier ? 1 : job_.ranks(), timeline_.steps);
     for (auto& half : done_) half.assign(std::size_t{timeline_.steps} * buckets_.size(), {});
   }
 
@@ -172,9 +167,7 @@ class CollectiveAudit {
     if (!in_order) found("duration", name(e) + " has stages that end before they begin");
     if (e.what != What::Op) return;
     const Duration time = job_.graph.ops[e.item].time.scaled(1 / job_.workers[e.worker].speed);
-    if (std::abs(static_cast<double>((e.end - e.begin - time).ps())) >
-        static_cast<double>(kSlack.ps()) + kRelative * static_cast<double>(time.ps()))
-      found("duration", fmt::format("{} lasts {} ps in place of {} ps", name(e), (e.end - e.begin).ps(), time.ps()));
+    if (const std::string wrong = wrong_length(e, time); !wrong.empty()) found("duration", name(e) + " " + wrong);
   }
 
   Done& done(bool gather, std::uint32_t step, std::uint32_t b) {
@@ -240,11 +233,9 @@ class CollectiveAudit {
     ops_end_.resize(job_.ranks());
     ops_end_[w] = begun;
     if (job_.barrier || step == 0) return;
-    for (std::uint32_t b = 0; b < buckets_.size(); ++b)
-      for (std::uint32_t o = 0; o < job_.graph.ops.size(); ++o)
-        for (const graph::ParameterId p : job_.graph.ops[o].reads) {
-          const auto& of = buckets_[b].parameters;
-          if (std::find(of.begin(), of.end(), p.index()) == of.end()) continue;
+    for (std::uint32_t o = 0; o < job_.graph.ops.size(); ++o)
+      for (const graph::ParameterId p : job_.graph.ops[o].reads)
+        for (const std::uint32_t b : buckets_of_[p.index()]) {
           const E& e = *op(step, w, 0, o);
           not_before(e, e.begin, done(halves_ == 2, step - 1, b).exit[w],
                      fmt::format("the {} of the step before ends there", collective_name(halves_ == 2, b)));
@@ -262,11 +253,6 @@ class CollectiveAudit {
     }
     if (job_.barrier) compare_end(step, timeline_.ends[0][step], all, "");
   }
-  void compare_end(std::uint32_t step, Time claimed, Time last, const std::string& whose) {
-    if (std::abs((claimed - last).ps()) > kSlack.ps())
-      found("end", fmt::format("step {}{} is said to end at {}, and the last of its parts ends at {}", step, whose,
-                               time_text(claimed), time_text(last)));
-  }
 
   // Turns, all workers' at once.
   bool ranked(bool gather, std::uint32_t b) const { return buckets_[b].rank[gather] != plan::kUnranked; }
@@ -274,10 +260,11 @@ class CollectiveAudit {
     const plan::DirectionOrder& order = job_.direction(gather);
     std::vector<std::pair<std::uint32_t, std::uint32_t>> in_order;  // step, bucket
     for (std::uint32_t step = 0; step < timeline_.steps; ++step) {
-      for (std::uint32_t b = 0; b < buckets_.size(); ++b)
-        if (const E& e = *done(gather, step, b).turn; !ranked(gather, b) && e.handed > e.ready + kSlack)
-          found("order", fmt::format("{} waits for its turn from {} to {}, although its discipline lets it go", name(e),
-                                     time_text(e.ready), time_text(e.handed)));
+      for (std::uint32_t b = 0; b < buckets_.size(); ++b) {
+        if (ranked(gather, b)) continue;
+        const E& e = *done(gather, step, b).turn;
+        if (const std::string wrong = waits_for_turn(e); !wrong.empty()) found("order", name(e) + " " + wrong);
+      }
       for (const std::uint32_t b : ranked_[gather]) in_order.emplace_back(step, b);
     }
     switch (order.discipline) {
@@ -417,42 +404,25 @@ class CollectiveAudit {
     if (std::abs((e.begin - e.on_wire - c.latency).ps()) > kSlack.ps())
       found("wire", fmt::format("{} moves {} ps after entering the wire, whose latency is {} ps", name(e),
                                 (e.begin - e.on_wire).ps(), c.latency.ps()));
-    Bandwidth rate = job_.caps[number];
-    for (const std::uint32_t l : c.links) rate = std::min(rate, job_.links[l].rate);
-    const Duration least = transfer_duration(e.bytes, rate);
-    if (static_cast<double>((least - (e.arrived - e.begin)).ps()) >
-        static_cast<double>(kSlack.ps()) + kRelative * static_cast<double>(least.ps()))
-      found("wire", fmt::format("{} takes {} ps on the wire, less than the {} ps that its route needs", name(e),
-                                (e.arrived - e.begin).ps(), least.ps()));
+    if (const std::string wrong = too_fast(e, job_, c, job_.caps[number], e.bytes); !wrong.empty())
+      found("wire", name(e) + " " + wrong);
   }
 
   void check_uses() {
-    std::vector<std::vector<Use>> pools(job_.pools.size());
-    std::vector<std::vector<Use>> links(job_.links.size());
-    std::vector<bool> device(job_.pools.size(), false);
-    for (const Worker& w : job_.workers) device[w.device] = true;
+    Uses uses(job_);
     for (std::size_t i = 0; i < timeline_.events.size(); ++i) {
       const E& e = timeline_.events[i];
-      if (e.what == What::Op) pools[job_.workers[e.worker].device].push_back({e.begin, e.end, 0, i});
-      if (e.what != What::Message) continue;
-      const Channel& c = job_.channels[std::size_t{e.worker} * job_.ranks() + e.to];
-      if (!c.send.none())
-        pools[c.send.pool].push_back({e.on_wire + Duration::ps(-c.send.of(e.bytes).ps()), e.on_wire, 0, i});
-      if (!c.receive.none())
-        pools[c.receive.pool].push_back({e.end + Duration::ps(-c.receive.of(e.bytes).ps()), e.end, 0, i});
-      for (const std::uint32_t l : c.links)
-        links[l].push_back({e.begin, e.arrived, static_cast<double>(e.bytes.count()), i});
+      if (e.what == What::Op) uses.add_work(job_.workers[e.worker].device, e, i);
+      if (e.what == What::Message)
+        uses.add_message(job_.channels[std::size_t{e.worker} * job_.ranks() + e.to], e.bytes, e, i);
     }
-    const EventName event = [&](std::size_t i) { return name(timeline_.events[i]); };
-    for (std::uint32_t p = 0; p < pools.size() && !violation_; ++p)
-      violation_ = check_pool(job_.pools[p], device[p] ? "device" : "threads", std::move(pools[p]), event);
-    for (std::uint32_t l = 0; l < links.size() && !violation_; ++l)
-      violation_ = check_link(job_.links[l], std::move(links[l]), event);
+    violation_ = uses.check([&](std::size_t i) { return name(timeline_.events[i]); });
   }
 
   const CollectiveJob& job_;
   const CollectiveTimeline& timeline_;
   const std::vector<Bucket> buckets_;
+  const std::vector<std::vector<std::uint32_t>> buckets_of_;  // per parameter
   const std::uint32_t halves_;
   std::vector<std::uint32_t> ranked_[2];
   std::vector<std::uint32_t> place_[2];
@@ -460,7 +430,6 @@ class CollectiveAudit {
   std::map<Key, const E*> events_;
   std::vector<Done> done_[2];  // [step * buckets + bucket]
   std::vector<Time> ops_end_;
-  std::optional<Violation> violation_;
 };
 
 }  // namespace

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The steps of all-reduce training as tasks.
-#include <algorithm>
 #include <utility>
 
 #include "schedulers/check/collectives.hpp"
@@ -15,7 +14,11 @@ const Channel kNoChannel;
 class CollectiveUnroller : UnrollerBase {
  public:
   CollectiveUnroller(const CollectiveJob& job, std::uint32_t steps)
-      : UnrollerBase(job.graph, job.passes, job.input_time), job_(job), steps_(steps), buckets_(buckets(job)) {}
+      : UnrollerBase(job.graph, job.passes, job.input_time),
+        job_(job),
+        steps_(steps),
+        buckets_(buckets(job)),
+        buckets_of_(buckets_of(job, buckets_)) {}
 
   Tasks run() {
     tasks_.ends.resize(job_.barrier ? 1 : job_.ranks());
@@ -169,10 +172,7 @@ class CollectiveUnroller : UnrollerBase {
     }
     const Passes passes = add_passes(w, job_.workers[w], start, begun, before, [&](graph::ParameterId p, Id op) {
       if (job_.barrier || step_ == 0) return;
-      for (std::uint32_t b = 0; b < buckets_.size(); ++b) {
-        const auto& of = buckets_[b].parameters;
-        if (std::find(of.begin(), of.end(), p.index()) != of.end()) edge(last_final_[b].exit[w], op);
-      }
+      for (const std::uint32_t b : buckets_of_[p.index()]) edge(last_final_[b].exit[w], op);
     });
     for (std::uint32_t b = 0; b < buckets_.size(); ++b)
       for (const std::uint32_t p : buckets_[b].parameters)
@@ -184,6 +184,7 @@ class CollectiveUnroller : UnrollerBase {
   const CollectiveJob& job_;
   const std::uint32_t steps_;
   const std::vector<Bucket> buckets_;
+  const std::vector<std::vector<std::uint32_t>> buckets_of_;  // per parameter
   std::uint32_t first_stream_ = 0;
   std::uint32_t turns_[2] = {0, 0};  // wires: of collectives that reduce, that gather
   std::vector<std::uint32_t> place_[2];

@@ -121,10 +121,17 @@ std::vector<Bucket> buckets(const CollectiveJob& job) {
     const std::uint32_t p = job.layout.transfers[t].parameter.index();
     if (bucket.parameters.empty() || bucket.parameters.back() != p) bucket.parameters.push_back(p);
     for (const bool gather : {false, true})
-      if (ranks(job.direction(gather).discipline))
+      if (plan::traits(job.direction(gather).discipline).ranks)
         bucket.rank[gather] = std::min(bucket.rank[gather], job.direction(gather).rank[t]);
   }
   return list;
+}
+
+std::vector<std::vector<std::uint32_t>> buckets_of(const CollectiveJob& job, const std::vector<Bucket>& buckets) {
+  std::vector<std::vector<std::uint32_t>> of(job.graph.parameters.size());
+  for (std::uint32_t b = 0; b < buckets.size(); ++b)
+    for (const std::uint32_t p : buckets[b].parameters) of[p].push_back(b);
+  return of;
 }
 
 std::vector<std::uint32_t> ranked_buckets(const std::vector<Bucket>& buckets, bool gather) {
@@ -139,15 +146,9 @@ std::vector<std::uint32_t> ranked_buckets(const std::vector<Bucket>& buckets, bo
 }
 
 std::string why_no_replay(const CollectiveJob& job) {
-  if (!job.in_turn) return "devices that take ops in another order than that of becoming ready are not replayed";
-  if (!job.fluid) return "links that store and forward are not replayed";
-  for (const bool gather : {false, true}) {
-    if (gather && !job.layout.split) continue;
-    const plan::Discipline discipline = job.direction(gather).discipline;
-    if (discipline == plan::Discipline::Unordered) return "the order is drawn anew in each step";
-    if (discipline == plan::Discipline::Window) return "what a window lets go together goes in an order that is drawn";
-  }
-  return "";
+  std::vector<const plan::DirectionOrder*> orders{&job.direction(false)};
+  if (job.layout.split) orders.push_back(&job.direction(true));
+  return why_no_replay(job, orders);
 }
 
 double message_count(const CollectiveJob& job) {

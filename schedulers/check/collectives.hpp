@@ -20,24 +20,13 @@ enum class Algorithm : std::uint8_t { Ring, HalvingDoubling, Tree, Hierarchical 
 
 // `layout` has buckets, and one nominal server. The order of pushes is that of the collectives that reduce (all there
 // are where the layout is not split), that of pulls the order of those that gather.
-struct CollectiveJob {
-  graph::Graph graph;
-  plan::Layout layout;
-  plan::Order order;
-  std::vector<Worker> workers;
-  std::vector<Pool> pools;
-  std::vector<Link> links;
+struct CollectiveJob : AnyJob {
   std::vector<Channel> channels;  // [from * workers + to]; of a worker to itself unused
   std::vector<Bandwidth> caps;    // of one message, as channels
   Algorithm algorithm = Algorithm::Ring;
   std::uint32_t per_host = 1;  // neighbours on one host
   std::uint32_t streams = 1;   // collectives that a worker does at a time
   bool barrier = true;
-  bool fluid = true;    // as in Job
-  bool in_turn = true;  // as in Job
-  Duration step_overhead;
-  Duration input_time;
-  std::uint32_t passes = 1;
 
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(workers.size()); }
   const plan::DirectionOrder& direction(bool gather) const { return gather ? order.pull : order.push; }
@@ -60,38 +49,25 @@ struct Bucket {
   std::uint32_t rank[2] = {plan::kUnranked, plan::kUnranked};
 };
 std::vector<Bucket> buckets(const CollectiveJob& job);
+// Per parameter the buckets that it is in, lowest first.
+std::vector<std::vector<std::uint32_t>> buckets_of(const CollectiveJob& job, const std::vector<Bucket>& buckets);
 
 // Buckets by rank, of those that have one; equal ranks by leader.
 std::vector<std::uint32_t> ranked_buckets(const std::vector<Bucket>& buckets, bool gather);
 
 // What is recorded. Op: worker, item, pass, ready, begin, end. Turn: item is a bucket; ready, handed, batch. Enter: the
 // worker has a stream for the collective since `begin`. Message: `worker` sends, to `to`, in `round`; all stages.
-struct CollectiveEvent {
+struct CollectiveEvent : Happening {
   enum class What : std::uint8_t { Op, Turn, Enter, Message };
   What what = What::Op;
   bool gather = false;  // of the later half, where the layout is split
-  std::uint32_t step = 0;
-  std::uint32_t worker = 0;
-  std::uint32_t item = 0;
-  std::uint32_t pass = 0;
   std::uint32_t round = 0;
   std::uint32_t to = 0;
   Bytes bytes;
-  Time ready;
-  Time handed;
-  Time on_wire;
-  Time begin;
-  Time arrived;
-  Time end;
-  std::uint32_t batch = 0;
 };
 
-struct CollectiveTimeline {
-  std::uint32_t steps = 0;
-  std::vector<CollectiveEvent> events;
-  // As in Timeline: one list with a barrier, else one per worker.
-  std::vector<std::vector<Time>> ends;
-};
+// Ends: one list with a barrier, else one per worker.
+using CollectiveTimeline = TimelineOf<CollectiveEvent>;
 
 // The first violation, in the order of these rules (docs/verify.md says what each means): once, duration, dependency,
 // end, order, streams, wire, device, threads, capacity. O(events log events); by priority or credit, times the

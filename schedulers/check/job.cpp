@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "models/plan/drawn.hpp"
+
 namespace stretto::check {
 
 std::string transfer_name(const Job& job, std::uint32_t t) {
@@ -14,14 +16,10 @@ std::string transfer_name(const Job& job, std::uint32_t t) {
   return job.layout.first[p + 1] - job.layout.first[p] > 1 ? fmt::format("{} slice {}", name, transfer.slice) : name;
 }
 
-bool ranks(plan::Discipline discipline) {
-  return discipline != plan::Discipline::Free && discipline != plan::Discipline::Unordered;
-}
-
 std::vector<std::uint32_t> places(const Job& job, bool push) {
   const plan::DirectionOrder& order = job.direction(push);
   std::vector<std::uint32_t> place(job.layout.transfers.size(), plan::kUnranked);
-  if (!ranks(order.discipline)) return place;
+  if (!plan::traits(order.discipline).ranks) return place;
   std::vector<std::uint32_t> by_rank;
   for (std::uint32_t t = 0; t < place.size(); ++t)
     if (order.rank[t] != plan::kUnranked && (!push || job.pushed(t))) by_rank.push_back(t);
@@ -31,6 +29,16 @@ std::vector<std::uint32_t> places(const Job& job, bool push) {
   std::vector<std::uint32_t> next(job.servers.size(), 0);
   for (const std::uint32_t t : by_rank) place[t] = next[job.layout.transfers[t].server]++;
   return place;
+}
+
+std::string why_no_replay(const AnyJob& job, const std::vector<const plan::DirectionOrder*>& orders) {
+  if (!job.in_turn) return "devices that take ops in another order than that of becoming ready are not replayed";
+  if (!job.fluid) return "links that store and forward are not replayed";
+  for (const plan::DirectionOrder* order : orders)
+    if (plan::drawn(*order))
+      return plan::has_window(order->discipline) ? "what a window lets go together goes in an order that is drawn"
+                                                 : "the order is drawn anew in each step";
+  return "";
 }
 
 }  // namespace stretto::check

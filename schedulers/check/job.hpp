@@ -75,23 +75,27 @@ enum class Pace : std::uint8_t {
   Backup,      // the first gradients only
 };
 
-struct Job {
+// What a job with servers and one of all-reduce (collectives.hpp) have in common.
+struct AnyJob {
   graph::Graph graph;
   plan::Layout layout;
   plan::Order order;
   std::vector<Worker> workers;
-  std::vector<Server> servers;
   std::vector<Pool> pools;
   std::vector<Link> links;
-  std::vector<Channel> pulls;  // [worker * servers + server]
-  std::vector<Channel> pushes;
-  std::uint32_t streams = 1;  // messages of a channel that move at a time; 0: unlimited
-  Bandwidth rate_cap = Bandwidth::unlimited();
   bool fluid = true;    // max-min fair links; else first in, first out
   bool in_turn = true;  // devices take ops in the order of becoming ready; else in another order
   Duration step_overhead;
   Duration input_time;
   std::uint32_t passes = 1;
+};
+
+struct Job : AnyJob {
+  std::vector<Server> servers;
+  std::vector<Channel> pulls;  // [worker * servers + server]
+  std::vector<Channel> pushes;
+  std::uint32_t streams = 1;  // messages of a channel that move at a time; 0: unlimited
+  Bandwidth rate_cap = Bandwidth::unlimited();
   bool training = true;
   Pace pace = Pace::Barrier;
   std::uint32_t staleness = 0xFFFFFFFF;  // Pace::Own: steps that a worker may lead
@@ -117,7 +121,7 @@ std::string transfer_name(const Job& job, std::uint32_t transfer);
 // Places of the ranked transfers on their server, dense from 0; kUnranked for others and for those that never go.
 std::vector<std::uint32_t> places(const Job& job, bool push);
 
-// Does an order of this discipline rank transfers?
-bool ranks(plan::Discipline discipline);
+// Why devices and links like these, and orders like `orders`, cannot be replayed, or nothing.
+std::string why_no_replay(const AnyJob& job, const std::vector<const plan::DirectionOrder*>& orders);
 
 }  // namespace stretto::check

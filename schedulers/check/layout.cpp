@@ -101,7 +101,7 @@ std::optional<Violation> check_direction(const StatedSchedule& s, bool push) {
     for (std::size_t k = 0; k < p.slices.size(); ++k) {
       const std::uint32_t rank = push ? p.slices[k].push : p.slices[k].pull;
       if (rank == plan::kUnranked) continue;
-      if (!ranks(order.discipline))
+      if (!plan::traits(order.discipline).ranks)
         return Violation{"ranks", fmt::format("{} has rank {} among the {}, whose discipline knows none",
                                               slice_name(p, k), rank, name)};
       if (order.discipline == Discipline::CreditSkip && p.slices[k].bytes > order.credit.count())

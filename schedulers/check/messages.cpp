@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <tuple>
 
 #include "schedulers/check/audit.hpp"
@@ -14,7 +13,7 @@ namespace {
 using plan::Discipline;
 using Events = std::vector<const Event*>;
 
-class Messages {
+class Messages : Findings {
  public:
   Messages(const Job& job, const Timeline& timeline, const Index& index)
       : job_(job), timeline_(timeline), index_(index) {}
@@ -33,13 +32,12 @@ class Messages {
   const plan::DirectionOrder& order() const { return job_.direction(push_); }
   const Channel& channel(const Event& e) const { return job_.channel(push_, e.worker, e.item); }
   std::int64_t bytes(const Event& e) const { return job_.layout.transfers[e.item].bytes.count(); }
-  bool ranked(const Event& e) const { return ranks(order().discipline) && order().rank[e.item] != plan::kUnranked; }
+  bool ranked(const Event& e) const {
+    return plan::traits(order().discipline).ranks && order().rank[e.item] != plan::kUnranked;
+  }
   // Least first; equal ranks go by transfer.
   std::tuple<std::uint32_t, std::uint32_t, std::uint32_t> key(const Event& e) const {
     return {e.step, order().rank[e.item], e.item};
-  }
-  void found(const char* rule, std::string text) {
-    if (!violation_) violation_ = {rule, std::move(text)};
   }
   std::string name(const Event& e) const { return event_name(job_, e); }
 
@@ -59,9 +57,7 @@ class Messages {
   }
 
   void at_once(const Event& e) {
-    if (e.handed > e.ready + kSlack)
-      found("order", fmt::format("{} waits for its turn from {} to {}, although its discipline lets it go", name(e),
-                                 time_text(e.ready), time_text(e.handed)));
+    if (const std::string wrong = waits_for_turn(e); !wrong.empty()) found("order", name(e) + " " + wrong);
   }
 
   // The messages of a channel.
@@ -263,13 +259,8 @@ class Messages {
       if (e->end + kSlack < e->arrived + receive)
         found("wire", fmt::format("{} is delivered {} ps after its arrival; its receiver needs {} ps", name(*e),
                                   (e->end - e->arrived).ps(), receive.ps()));
-      Bandwidth rate = job_.rate_cap;
-      for (const std::uint32_t l : c.links) rate = std::min(rate, job_.links[l].rate);
-      const Duration least = transfer_duration(size, rate);
-      if (static_cast<double>((least - (e->arrived - e->begin)).ps()) >
-          static_cast<double>(kSlack.ps()) + kRelative * static_cast<double>(least.ps()))
-        found("wire", fmt::format("{} takes {} ps on the wire, less than the {} ps that its route needs", name(*e),
-                                  (e->arrived - e->begin).ps(), least.ps()));
+      if (const std::string wrong = too_fast(*e, job_, c, job_.rate_cap, size); !wrong.empty())
+        found("wire", name(*e) + " " + wrong);
     }
     if (job_.streams > 0) check_streams(events);
   }
@@ -318,7 +309,6 @@ class Messages {
   const Index& index_;
   bool push_ = false;
   std::vector<std::uint32_t> place_;
-  std::optional<Violation> violation_;
 };
 
 }  // namespace

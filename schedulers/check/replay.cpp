@@ -441,15 +441,9 @@ class Simulator {
 
 std::string why_no_replay(const Job& job) {
   if (job.pace == Pace::Backup) return "with backup workers the steps of a worker depend on who is late";
-  if (!job.in_turn) return "devices that take ops in another order than that of becoming ready are not replayed";
-  if (!job.fluid) return "links that store and forward are not replayed";
-  for (const bool push : {false, true}) {
-    const Discipline discipline = job.direction(push).discipline;
-    if (push && !job.training) continue;
-    if (discipline == Discipline::Unordered) return "the order is drawn anew in each step";
-    if (discipline == Discipline::Window) return "what a window lets go together goes in an order that is drawn";
-  }
-  return "";
+  std::vector<const plan::DirectionOrder*> orders{&job.order.pull};
+  if (job.training) orders.push_back(&job.order.push);
+  return why_no_replay(job, orders);
 }
 
 Replay replay(const Machine& machine, Tasks tasks, Variant variant) {

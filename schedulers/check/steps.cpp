@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "schedulers/check/audit.hpp"
 
@@ -12,7 +11,7 @@ namespace {
 
 using What = Event::What;
 
-class Steps {
+class Steps : Findings {
  public:
   Steps(const Job& job, const Timeline& timeline, const Index& index)
       : job_(job),
@@ -23,7 +22,8 @@ class Steps {
         ops_(static_cast<std::uint32_t>(job.graph.ops.size())) {}
 
   std::optional<Violation> run() {
-    check_ends_are_there();
+    const bool one_list = job_.pace == Pace::Barrier || backup();
+    check_ends_are_there(timeline_.ends, one_list ? 1 : workers_, timeline_.steps);
     for (const Event& e : timeline_.events) check_event(e);
     for (std::uint32_t step = 0; step < timeline_.steps; ++step) {
       for (std::uint32_t w = 0; w < workers_; ++w) {
@@ -41,27 +41,13 @@ class Steps {
 
  private:
   bool backup() const { return job_.pace == Pace::Backup; }
-  void found(const char* rule, std::string text) {
-    if (!violation_) violation_ = {rule, std::move(text)};
-  }
-  // What happens at `at` must not come before `after`.
   void not_before(const Event& e, Time at, Time after, const std::string& what) {
-    if (at + kSlack < after)
-      found("dependency", fmt::format("{} is ready at {}, before {} at {}", event_name(job_, e), time_text(at), what,
-                                      time_text(after)));
+    check_not_before([&] { return event_name(job_, e); }, at, after, what);
   }
   bool works(const Server& server, bool update) const {
     return !(update ? server.update_rate : server.aggregate_rate).is_unlimited();
   }
   const Server& server_of(std::uint32_t t) const { return job_.servers[job_.layout.transfers[t].server]; }
-
-  void check_ends_are_there() {
-    const std::size_t lists = job_.pace == Pace::Barrier || backup() ? 1 : workers_;
-    if (timeline_.ends.size() != lists ||
-        std::any_of(timeline_.ends.begin(), timeline_.ends.end(),
-                    [&](const std::vector<Time>& ends) { return ends.size() != timeline_.steps; }))
-      found("end", "not every step has an end");
-  }
 
   // Times of one event by themselves.
   void check_event(const Event& e) {
@@ -78,11 +64,8 @@ class Steps {
       if (!copy_engine(e.worker, e.what == What::CopyOut))
         found("once", event_name(job_, e) + ", whose device needs none");
     if (message || violation_) return;
-    const Duration time = time_of(e);
-    const std::int64_t off = std::abs((e.end - e.begin - time).ps());
-    if (static_cast<double>(off) > static_cast<double>(kSlack.ps()) + kRelative * static_cast<double>(time.ps()))
-      found("duration",
-            fmt::format("{} lasts {} ps in place of {} ps", event_name(job_, e), (e.end - e.begin).ps(), time.ps()));
+    if (const std::string wrong = wrong_length(e, time_of(e)); !wrong.empty())
+      found("duration", event_name(job_, e) + " " + wrong);
   }
 
   const std::optional<CopyEngine>& copy_engine(std::uint32_t w, bool out) const {
@@ -238,18 +221,12 @@ class Steps {
     }
     if (job_.pace == Pace::Barrier) compare_end(step, timeline_.ends[0][step], all, "");
   }
-  void compare_end(std::uint32_t step, Time claimed, Time last, const std::string& whose) {
-    if (std::abs((claimed - last).ps()) > kSlack.ps())
-      found("end", fmt::format("step {}{} is said to end at {}, and the last of its parts ends at {}", step, whose,
-                               time_text(claimed), time_text(last)));
-  }
 
   const Job& job_;
   const Timeline& timeline_;
   const Index& index_;
   const std::uint32_t workers_, transfers_, ops_;
   std::vector<Time> ops_end_ = std::vector<Time>(workers_);
-  std::optional<Violation> violation_;
 };
 
 }  // namespace

@@ -62,7 +62,7 @@ class Unroller : UnrollerBase {
     task.item = transfer;
     task.bytes = bytes_of(transfer);
     task.wire = first_[push] + worker * servers + job_.layout.transfers[transfer].server;
-    if (ranks(order.discipline) && order.rank[transfer] != plan::kUnranked) {
+    if (plan::traits(order.discipline).ranks && order.rank[transfer] != plan::kUnranked) {
       task.queue = plan::has_credit(order.discipline) ? first_[push] + worker * servers : task.wire;
       task.rank = order.rank[transfer];
       task.place = place_[push][transfer];

@@ -7,10 +7,6 @@
 
 namespace stretto::check {
 
-std::string time_text(Time time) {
-  return fmt::format("{}.{:09} ms", time.ps() / 1'000'000'000, time.ps() % 1'000'000'000);
-}
-
 std::string event_name(const Job& job, const Event& e) {
   const auto of_worker = [&](const std::string& name) {
     return fmt::format("{} of worker {} in step {}", name, e.worker, e.step);

@@ -30,14 +30,12 @@ namespace stretto::check {
 inline constexpr Duration kSlack = Duration::ps(50);
 inline constexpr double kRelative = 1e-9;
 
-// Times as the engine records them: ops and server work use ready, begin and end only.
-struct Event {
-  enum class What : std::uint8_t { Op, Pull, Push, Sum, Update, CopyIn, CopyOut };
-  What what = What::Op;
+// Something of a step, with its stages as the engine records them. What is no message uses ready, begin and end only.
+struct Happening {
   std::uint32_t step = 0;
-  std::uint32_t worker = 0;  // 0 for updates of all workers' gradients
-  std::uint32_t item = 0;    // op or transfer
-  std::uint32_t pass = 0;    // Op
+  std::uint32_t worker = 0;
+  std::uint32_t item = 0;
+  std::uint32_t pass = 0;  // of an op
   Time ready;
   Time handed;
   Time on_wire;
@@ -47,13 +45,22 @@ struct Event {
   std::uint32_t batch = 0;  // messages that one choice handed over have one number; 0: there was none
 };
 
-struct Timeline {
+template <class E>
+struct TimelineOf {
   std::uint32_t steps = 0;
-  std::vector<Event> events;
-  // Claimed ends of the steps: with a barrier one list; else one per worker, of the ends of its ops (Pace::Own: of all
-  // its part of the step). Backup: the one list.
-  std::vector<std::vector<Time>> ends;
+  std::vector<E> events;
+  std::vector<std::vector<Time>> ends;  // claimed, of the steps
 };
+
+// Worker: 0 for updates of all workers' gradients. Item: op or transfer.
+struct Event : Happening {
+  enum class What : std::uint8_t { Op, Pull, Push, Sum, Update, CopyIn, CopyOut };
+  What what = What::Op;
+};
+
+// Ends: with a barrier one list; else one per worker, of the ends of its ops (Pace::Own: of all its part of the step).
+// Backup: the one list.
+using Timeline = TimelineOf<Event>;
 
 // The first violation, in the order above.
 std::optional<Violation> audit(const Job& job, const Timeline& timeline);

@@ -23,7 +23,7 @@ std::vector<Blocked> Simulation::blocked(std::size_t limit) const {
     entry[a] = static_cast<std::uint32_t>(all.size());
     Blocked b;
     b.activity = ActivityId(a);
-    b.iteration = done_[a];
+    b.iteration = progress_.done(a);
     b.wait = wait;
     all.push_back(std::move(b));
   };
@@ -33,11 +33,11 @@ std::vector<Blocked> Simulation::blocked(std::size_t limit) const {
       if (a != channel::WindowState::kNobody) add(a, Blocked::Wait::Turn);
   }
   for (std::uint32_t a = 0; a < n; ++a) {
-    if (done_[a] >= iterations_ || open_[2 * a + (done_[a] & 1U)] == 0) continue;
+    if (progress_.done(a) >= iterations_ || progress_.open(a, progress_.done(a)) == 0) continue;
     add(a, Blocked::Wait::Predecessors);
     Blocked& b = all.back();
     b.need = program_->need(a, b.iteration);
-    b.have = b.need - open_[2 * a + (b.iteration & 1U)];
+    b.have = b.need - progress_.open(a, b.iteration);
   }
   std::sort(all.begin(), all.end(), [](const Blocked& a, const Blocked& b) { return a.activity < b.activity; });
   for (std::uint32_t i = 0; i < all.size(); ++i) entry[all[i].activity.index()] = i;
@@ -47,7 +47,7 @@ std::vector<Blocked> Simulation::blocked(std::size_t limit) const {
     for (std::uint32_t e = program_->activities[from].first_edge; e < program_->activities[from + 1].first_edge; ++e) {
       const std::uint32_t to = entry[program_->edges[e].to()];
       if (to != kNotBlocked && all[to].wait == Blocked::Wait::Predecessors &&
-          done_[from] + program_->distance(program_->edges[e]) <= all[to].iteration)
+          progress_.done(from) + program_->distance(program_->edges[e]) <= all[to].iteration)
         waits.emplace_back(to, from);
     }
   for (std::uint32_t a = 0; a < n && !order_->ranked.empty() && !order_->discipline.empty(); ++a) {

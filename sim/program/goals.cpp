@@ -11,7 +11,7 @@ namespace stretto::program {
 bool Simulation::reached(const Goal& goal) const {
   std::uint64_t sum = 0;
   for (std::uint32_t m = goal.first_marker; m < goal.first_marker + goal.markers; ++m) {
-    const std::uint64_t passes = marker_times_[m].size();
+    const std::uint64_t passes = markers_.times(m).size();
     if (!goal.together && passes < goal.count) return false;
     sum += passes;
   }
@@ -23,9 +23,9 @@ Status Simulation::run_until_any(std::span<const Goal> goals) {
   std::copy_if(goals.begin(), goals.end(), std::back_inserter(open), [&](const Goal& g) { return !reached(g); });
   STRETTO_ASSERT(!open.empty(), "all of {} goals are reached", goals.size());
   for (;;) {
-    const std::uint64_t before = passes_;
+    const std::uint64_t before = markers_.passes();
     if (!instant()) return Status::Deadlock;
-    if (passes_ != before && std::any_of(open.begin(), open.end(), [&](const Goal& g) { return reached(g); }))
+    if (markers_.passes() != before && std::any_of(open.begin(), open.end(), [&](const Goal& g) { return reached(g); }))
       return Status::Reached;
   }
 }

@@ -17,8 +17,8 @@ void Simulation::join_ready(std::uint32_t a) {
                                   [](const Delayed& delayed, std::uint32_t join) { return delayed.join < join; });
   Duration by;
   if (d != list.end() && d->join == a) {
-    if (!d->first_only || done_[a] == 0) by += d->by;
-    if (done_[a] == 0) by += d->start;
+    if (!d->first_only || progress_.done(a) == 0) by += d->by;
+    if (progress_.done(a) == 0) by += d->start;
   }
   if (by == Duration())
     completed_.push_back(a);

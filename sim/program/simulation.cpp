@@ -13,28 +13,17 @@ using channel::HandOver;
 using engine::Phase;
 
 namespace {
-constexpr std::size_t kMaxLines = 4;       // further latencies wait in the heap of events
-constexpr std::uint64_t kAlternative = 1;  // keeps the draws of alternatives apart from those of messages
-
-// For the network that is not used.
-const network::Wires& no_wires() {
-  static const network::Wires none;
-  return none;
-}
+constexpr std::size_t kMaxLines = 4;  // further latencies wait in the heap of events
 }  // namespace
 
 Simulation::Simulation(const StepProgram& program, const OrderTable& order, std::uint32_t iterations,
                        const Variation* variation)
     : program_(&program),
       order_(&order),
-      fluid_(program.network_model == NetworkModel::Fluid ? program.wires : no_wires()),
-      fifo_(program.network_model == NetworkModel::Fifo ? program.wires : no_wires(), program.chunk),
-      use_fluid_(program.network_model == NetworkModel::Fluid),
+      network_(program.wires, program.network_model == NetworkModel::Fluid, program.chunk),
       pools_(program.pools.size()),
-      done_(program.size()),
-      marker_times_(program.markers.size()) {
-  for (std::uint32_t m = 0; m < program.markers.size(); ++m) marker_of_.emplace_back(program.markers[m].index(), m);
-  std::sort(marker_of_.begin(), marker_of_.end());
+      progress_(program),
+      markers_(program) {
   for (const Connection& c : program.channels) {
     if (c.streams != 0 || c.spans)
       queues_for_wire_ = true;
@@ -57,10 +46,7 @@ void Simulation::reset(const OrderTable& order, std::uint32_t iterations, const 
   iterations_ = iterations;
   now_ = Time();
   queue_.clear();
-  if (use_fluid_)
-    fluid_.reset();
-  else
-    fifo_.reset();
+  network_.reset();
   for (std::size_t p = 0; p < pools_.size(); ++p) {
     pools_[p].reset();
     pools_[p].units = program_->pools[p].units;
@@ -74,41 +60,27 @@ void Simulation::reset(const OrderTable& order, std::uint32_t iterations, const 
       channels_[c].window.reset(order.ranked[c], order.window[c]);
     if (rule == HandOver::Credit || rule == HandOver::CreditSkip) channels_[c].credit = order.credit[c];
   }
-  done_.assign(done_.size(), 0);
-  for (auto& times : marker_times_) times.clear();
-  marker_passes_.assign(iterations, 0);
+  progress_.reset();
+  markers_.reset(iterations);
   started_ = false;
   pool_dispatch_.clear();
   channel_dispatch_.clear();
   completed_.clear();
   completed_head_ = 0;
-  early_.clear();
-  late_arrivals_ = finished_ = services_ = passes_ = 0;
+  finished_ = services_ = 0;
   on_wires_ = 0;
   batches_ = batch_ = 0;
   skipped_.assign(program_->skips.size(), 0);
   toggles_.assign(variation == nullptr ? 0 : variation->toggle_key.size(), ToggleState());
   for (std::size_t k = 0; variation != nullptr && k < variation->links.size(); ++k)
     queue_.push(variation->links[k].at, Phase::Begin, kLinkChange, static_cast<std::uint32_t>(k));
-  const std::uint32_t n = program_->size();
-  open_.resize(2 * static_cast<std::size_t>(n));
-  for (std::uint32_t a = 0; a < n; ++a) {
-    open_[2 * a] = program_->need(a, 0);
-    open_[2 * a + 1] = program_->need(a, 1);
-  }
-  for (std::uint32_t a = 0; a < n; ++a)
-    if (open_[2 * a] == 0) ready(a);
+  for (std::uint32_t a = 0; a < program_->size(); ++a)
+    if (progress_.open(a, 0) == 0) ready(a);
 }
 
 void Simulation::observe(Observer* observer) {
   if (observer_ == nullptr && observer != nullptr) records_.assign(program_->size(), ActivityRecord());
   observer_ = observer;
-}
-
-Time Simulation::network_next() const { return use_fluid_ ? fluid_.next() : fifo_.next(); }
-
-std::int64_t Simulation::bytes_carried(network::LinkId link) const {
-  return use_fluid_ ? fluid_.bytes_carried(link, now_) : fifo_.bytes_carried(link);
 }
 
 // The activity's current iteration has all it waits for.
@@ -134,7 +106,7 @@ void Simulation::ready(std::uint32_t a) {
           job.key = order_->rank.empty() ? 0 : order_->rank[a];
           break;
         case PoolRule::Random:
-          job.key = hash_draw(order_->stream, done_[a], order_->id(a));
+          job.key = hash_draw(order_->stream, progress_.done(a), order_->id(a));
           break;
       }
       submit(activity.where, job);
@@ -158,25 +130,8 @@ void Simulation::ready(std::uint32_t a) {
   }
 }
 
-// A predecessor of `iteration` has ended; true if it was the last one.
-bool Simulation::token(std::uint32_t a, std::uint32_t iteration) {
-  const std::uint32_t current = done_[a];
-  if (iteration >= current + 2) {
-    ++early_[{a, iteration}];
-    return false;
-  }
-  std::uint32_t& open = open_[2 * a + (iteration & 1U)];
-  if (iteration < current || open == 0) {
-    STRETTO_ASSERT(program_->activities[a].kind == Kind::Join && program_->activities[a].amount > 0,
-                   "activity {} of iteration {} got a predecessor of iteration {} too many", a, current, iteration);
-    ++late_arrivals_;
-    return false;
-  }
-  return --open == 0;
-}
-
 void Simulation::complete(std::uint32_t a) {
-  const std::uint32_t iteration = done_[a]++;
+  const std::uint32_t iteration = progress_.end(a);
   finished_ += a < program_->endless ? 1 : 0;
   const bool skip =
       !program_->skip_of.empty() && program_->skip_of[a] != StepProgram::kNoSkip && skipped_[program_->skip_of[a]] != 0;
@@ -188,44 +143,26 @@ void Simulation::complete(std::uint32_t a) {
     if (program_->activities[a].kind != Kind::Message) r.handed = r.on_wire = r.arrived = r.begin;
     observer_->on_end(r);
   }
-  if (program_->activities[a].marker) {
-    for (auto m = std::lower_bound(marker_of_.begin(), marker_of_.end(), std::pair(a, 0U));
-         m != marker_of_.end() && m->first == a; ++m) {
-      marker_times_[m->second].push_back(now_);
-      if (iteration >= marker_passes_.size()) marker_passes_.resize(2 * (std::size_t{iteration} + 1), 0);
-      ++marker_passes_[iteration];
-      ++passes_;
-    }
-  }
-  // The slot of this iteration now serves the one after next.
-  std::uint32_t& open = open_[2 * a + (iteration & 1U)];
-  open = program_->need(a, iteration + 2);
-  if (!early_.empty()) {
-    if (const auto early = early_.find({a, iteration + 2}); early != early_.end()) {
-      const std::uint32_t counted = std::min(open, early->second);
-      late_arrivals_ += early->second - counted;
-      open -= counted;
-      early_.erase(early);
-    }
-  }
+  if (program_->activities[a].marker) markers_.pass(a, iteration, now_);
   if (program_->activities[a].kind == Kind::Delay && program_->activities[a].where != 0)
     end_span(program_->activities[a].where - 1);
-  const std::uint64_t late = late_arrivals_;
+  const std::uint64_t late = progress_.late_arrivals();
   const std::uint32_t end = program_->activities[a + 1].first_edge;
   for (std::uint32_t e = program_->activities[a].first_edge; e < end; ++e) {
     const Edge edge = program_->edges[e];
     const std::uint32_t b = edge.to();
     const std::uint32_t at = iteration + program_->distance(edge);
-    if ((at < iterations_ || b >= program_->endless) && token(b, at) && b != a && done_[b] == at) ready(b);
+    if ((at < iterations_ || b >= program_->endless) && progress_.arrive(b, at) && b != a && progress_.done(b) == at)
+      ready(b);
   }
-  if (skip) late_arrivals_ = late;
+  if (skip) progress_.forget_late_arrivals(late);
   // What came early for the next iteration may be all that it waits for.
   const std::uint32_t next = iteration + 1;
-  if ((next < iterations_ || a >= program_->endless) && open_[2 * a + (next & 1U)] == 0) ready(a);
+  if ((next < iterations_ || a >= program_->endless) && progress_.open(a, next) == 0) ready(a);
 }
 
 double Simulation::varied(std::uint32_t a, std::uint32_t pool) {
-  const double factor = variation_->factor(a, done_[a], pool, now_);
+  const double factor = variation_->factor(a, progress_.done(a), pool, now_);
   return toggles_.empty() ? factor : factor * variation_->toggle_factor(pool, now_, toggles_[pool]);
 }
 
@@ -288,116 +225,17 @@ void Simulation::dispatch() {
 void Simulation::message_ready(std::uint32_t a) {
   const std::uint32_t c = program_->activities[a].where;
   const HandOver rule = order_->discipline.empty() ? HandOver::Free : order_->discipline[c];
-  const std::uint32_t rank = order_->rank.empty() ? kPassFreely : order_->rank[a];
-  if (rule == HandOver::Free || (rule != HandOver::Unordered && rank == kPassFreely)) {
+  if (rule == HandOver::Free ||
+      (rule != HandOver::Unordered && (order_->rank.empty() || order_->rank[a] == kPassFreely)))
     hand_over(a);
-    return;
-  }
-  switch (rule) {
-    case HandOver::Free:
-      break;
-    case HandOver::Unordered:
-    case HandOver::Strict:
-    case HandOver::ChainWindow:
-    case HandOver::Priority:
-      queue_turn(c, turn_key(rule, c, a), a);
-      break;
-    case HandOver::Credit:
-    case HandOver::CreditSkip:
-      queue_turn(order_->leader[c], turn_key(rule, c, a), a);
-      break;
-    case HandOver::Window:
-      if (channels_[c].window.open(rank, done_[a]))
-        queue_turn(c, random_key(a), a);
-      else
-        channels_[c].window.hold(rank, a);
-      break;
-  }
-}
-
-// Place of a message in the queue of its channel (Credit, CreditSkip: of its leader).
-std::uint64_t Simulation::turn_key(HandOver rule, std::uint32_t c, std::uint32_t a) const {
-  const std::uint64_t iteration = done_[a];
-  switch (rule) {
-    case HandOver::Strict:
-    case HandOver::ChainWindow:
-      return iteration * order_->ranked[c] + order_->rank[a];
-    case HandOver::Priority:
-    case HandOver::Credit:
-    case HandOver::CreditSkip:
-      return (iteration << 32) | order_->rank[a];
-    case HandOver::Free:
-    case HandOver::Unordered:
-    case HandOver::Window:
-      break;
-  }
-  return random_key(a);
-}
-
-void Simulation::reorder(const OrderTable& order) {
-  STRETTO_ASSERT(order.discipline == order_->discipline && order.ranked == order_->ranked &&
-                     order.leader == order_->leader && order.rank.size() == order_->rank.size() &&
-                     order.delayed == order_->delayed,
-                 "the order differs in more than ranks");
-  order_ = &order;
-  for (std::uint32_t c = 0; c < channels_.size() && !order.discipline.empty(); ++c) {
-    const HandOver rule = order.discipline[c];
-    if (rule == HandOver::Free) continue;
-    const auto key_of = [&](std::uint32_t a) { return turn_key(rule, c, a); };
-    channels_[c].turns.rekey(key_of);
-    channels_[c].wire.rekey(key_of);
-  }
-}
-
-// Messages that may go at the same instant go in random order, fresh in each iteration.
-std::uint64_t Simulation::random_key(std::uint32_t a) const {
-  const std::uint64_t iteration = static_cast<std::uint64_t>(done_[a]) << 40;
-  const std::uint64_t place = hash_draw(order_->stream, done_[a], order_->id(a));
-  if (order_->alternatives.empty() || order_->item[a] == kPassFreely) return iteration | (place >> 24);
-  const std::uint32_t c = program_->activities[a].where;
-  const auto& ranks = order_->alternatives[hash_draw(order_->stream, done_[a], order_->draw[c], kAlternative) %
-                                           order_->alternatives.size()];
-  const std::uint32_t rank = ranks[order_->item[a]];
-  return iteration | (rank != kPassFreely ? rank : place >> 32);
+  else
+    wait_for_turn(a, rule);
 }
 
 // A delivered message: its sender learns of it one latency later where the rule depends on it.
 void Simulation::deliver(std::uint32_t a) {
   complete(a);
   notify(a);
-}
-
-void Simulation::notify(std::uint32_t a) {
-  if (order_->discipline.empty()) return;
-  const std::uint32_t c = program_->activities[a].where;
-  const HandOver rule = order_->discipline[c];
-  if (rule != HandOver::Credit && rule != HandOver::CreditSkip && rule != HandOver::Window &&
-      rule != HandOver::ChainWindow)
-    return;
-  if (order_->rank[a] == kPassFreely) return;
-  queue_.push(now_ + program_->channels[c].latency, Phase::Begin, kNotice, a);
-}
-
-void Simulation::notice(std::uint32_t a) {
-  const std::uint32_t c = program_->activities[a].where;
-  switch (order_->discipline[c]) {
-    case HandOver::Credit:
-    case HandOver::CreditSkip:
-      channels_[order_->leader[c]].credit += program_->activities[a].amount;
-      ask_for_turn(order_->leader[c]);
-      break;
-    case HandOver::Window:
-      if (const std::uint32_t held = channels_[c].window.arrived(order_->rank[a]);
-          held != channel::WindowState::kNobody)
-        queue_turn(c, random_key(held), held);
-      break;
-    case HandOver::ChainWindow:
-      channels_[c].window.arrived(order_->rank[a]);
-      ask_for_turn(c);
-      break;
-    default:
-      STRETTO_ASSERT(false, "notice of activity {} on channel {}", a, c);
-  }
 }
 
 void Simulation::hand_over(std::uint32_t a) {
@@ -459,12 +297,8 @@ void Simulation::move(std::uint32_t a) {
     completed_.push_back(a);
     return;
   }
-  const network::RouteId route = program_->channels[activity.where].route;
   ++on_wires_;
-  if (use_fluid_)
-    fluid_.start(now_, route, Bytes(activity.amount), a);
-  else
-    fifo_.start(now_, route, Bytes(activity.amount), a);
+  network_.start(now_, program_->channels[activity.where].route, Bytes(activity.amount), a);
 }
 
 void Simulation::arrived(std::uint32_t a) {
@@ -511,14 +345,9 @@ void Simulation::handle(const engine::Event& event) {
     case kNotice:
       notice(a);
       break;
-    case kLinkChange: {
-      const LinkChange& change = variation_->links[a];
-      if (use_fluid_)
-        fluid_.set_capacity(change.link, change.factor);
-      else
-        fifo_.set_capacity(change.link, change.factor);
+    case kLinkChange:
+      network_.set_capacity(variation_->links[a].link, variation_->links[a].factor);
       break;
-    }
     case kWake:
       channels_[a].wake_pending = false;
       try_move(a);
@@ -531,7 +360,7 @@ void Simulation::handle(const engine::Event& event) {
 // One instant: its ends, then its beginnings, then its choices, as often as they cause each other; then the rates.
 bool Simulation::instant() {
   if (started_) {
-    const Time t = std::min(queue_.next(), network_next());
+    const Time t = std::min(queue_.next(), network_.next());
     if (t == Time::never() || only_background()) return false;
     STRETTO_ASSERT(t >= now_, "{} ps after {} ps", t.ps(), now_.ps());
     now_ = t;
@@ -540,12 +369,9 @@ bool Simulation::instant() {
   for (;;) {
     if (completed_head_ < completed_.size()) {
       complete(completed_[completed_head_++]);
-    } else if (network_next() == now_) {
+    } else if (network_.next() == now_) {
       tokens_.clear();
-      if (use_fluid_)
-        fluid_.finish(now_, tokens_);
-      else
-        fifo_.finish(now_, tokens_);
+      network_.finish(now_, tokens_);
       for (const std::uint32_t a : tokens_) arrived(a);
     } else if (queue_.next() == now_) {
       handle(queue_.pop());
@@ -554,29 +380,25 @@ bool Simulation::instant() {
     } else {
       completed_.clear();
       completed_head_ = 0;
-      if (use_fluid_) fluid_.solve(now_);
+      network_.solve(now_);
       return true;
     }
   }
 }
 
-bool Simulation::markers_reached(std::uint32_t count) const {
-  return count == 0 || marker_passes_[count - 1] == marker_times_.size();
-}
-
 Status Simulation::run_until(std::uint32_t count) {
-  STRETTO_ASSERT(count <= iterations_ && !marker_times_.empty(), "{} passes of {} markers in {} iterations", count,
-                 marker_times_.size(), iterations_);
-  while (!markers_reached(count))
+  STRETTO_ASSERT(count <= iterations_ && markers_.size() > 0, "{} passes of {} markers in {} iterations", count,
+                 markers_.size(), iterations_);
+  while (!markers_.all_passed(count))
     if (!instant()) return Status::Deadlock;
   return Status::Reached;
 }
 
 Status Simulation::run_until(std::uint32_t count, Time last) {
-  STRETTO_ASSERT(count <= iterations_ && !marker_times_.empty(), "{} passes of {} markers in {} iterations", count,
-                 marker_times_.size(), iterations_);
-  while (!markers_reached(count)) {
-    const Time next = started_ ? std::min(queue_.next(), network_next()) : now_;
+  STRETTO_ASSERT(count <= iterations_ && markers_.size() > 0, "{} passes of {} markers in {} iterations", count,
+                 markers_.size(), iterations_);
+  while (!markers_.all_passed(count)) {
+    const Time next = started_ ? std::min(queue_.next(), network_.next()) : now_;
     if (next == Time::never() || only_background()) return Status::Deadlock;
     if (next > last) return Status::Stopped;
     instant();
@@ -585,9 +407,9 @@ Status Simulation::run_until(std::uint32_t count, Time last) {
 }
 
 Status Simulation::run_until_total(std::uint64_t total) {
-  STRETTO_ASSERT(total <= std::uint64_t{iterations_} * marker_times_.size(), "{} passes of {} markers in {} iterations",
-                 total, marker_times_.size(), iterations_);
-  while (passes_ < total)
+  STRETTO_ASSERT(total <= std::uint64_t{iterations_} * markers_.size(), "{} passes of {} markers in {} iterations",
+                 total, markers_.size(), iterations_);
+  while (markers_.passes() < total)
     if (!instant()) return Status::Deadlock;
   return Status::Reached;
 }

@@ -9,18 +9,17 @@
 
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "sim/base/units.hpp"
 #include "sim/engine/event_queue.hpp"
-#include "sim/network/fifo.hpp"
-#include "sim/network/fluid.hpp"
+#include "sim/network/network.hpp"
+#include "sim/program/markers.hpp"
 #include "sim/program/observer.hpp"
 #include "sim/program/order_table.hpp"
 #include "sim/program/program.hpp"
+#include "sim/program/progress.hpp"
 #include "sim/program/variation.hpp"
 #include "sim/resource/pool.hpp"
 
@@ -84,14 +83,14 @@ class Simulation {
 
   Time now() const { return now_; }
   // Completion times of marker m, by iteration.
-  const std::vector<Time>& marker_times(std::size_t m) const { return marker_times_[m]; }
+  const std::vector<Time>& marker_times(std::size_t m) const { return markers_.times(m); }
   // Time that the units of the pool have worked up to now, summed over the units.
   Duration busy_time(PoolId pool) const { return pools_[pool.index()].busy_time(now_); }
-  std::int64_t bytes_carried(network::LinkId link) const;
+  std::int64_t bytes_carried(network::LinkId link) const { return network_.bytes_carried(link, now_); }
   // Arrivals at joins that were done already; those of skipped activities not counted.
-  std::uint64_t late_arrivals() const { return late_arrivals_; }
+  std::uint64_t late_arrivals() const { return progress_.late_arrivals(); }
   // Instances of the activity that have ended, skipped ones included.
-  std::uint32_t done(ActivityId activity) const { return done_[activity.index()]; }
+  std::uint32_t done(ActivityId activity) const { return progress_.done(activity.index()); }
   // Instances that have ended, without those of endless activities.
   std::uint64_t finished() const { return finished_; }
   // Why a deadlocked simulation cannot go on: at most `limit` entries, those nearest to a cause first (cycles, then
@@ -106,11 +105,11 @@ class Simulation {
   void ready(std::uint32_t activity);
   void join_ready(std::uint32_t activity);
   void complete(std::uint32_t activity);
-  bool token(std::uint32_t activity, std::uint32_t iteration);
   void submit(std::uint32_t pool, const resource::Job& job);
   void submit_service(const channel::Service& service, std::uint32_t activity, EventKind end);
   void dispatch();
   void message_ready(std::uint32_t activity);
+  void wait_for_turn(std::uint32_t activity, channel::HandOver rule);
   bool skips(std::uint32_t activity);
   double varied(std::uint32_t activity, std::uint32_t pool);
   void pass_turn(std::uint32_t activity);
@@ -129,8 +128,6 @@ class Simulation {
   void try_move(std::uint32_t channel);
   void move(std::uint32_t activity);
   void arrived(std::uint32_t activity);
-  Time network_next() const;
-  bool markers_reached(std::uint32_t count) const;
   void due_for_dispatch(std::uint32_t pool);
   // Nothing but the background is left to happen.
   bool only_background() const {
@@ -146,25 +143,16 @@ class Simulation {
   engine::EventQueue queue_;
   std::vector<Duration> latencies_;  // of channels without a queue before the wire, one for each line of queue_
   bool queues_for_wire_ = false;     // some channel limits its streams or counts spans
-  network::FluidNetwork fluid_;
-  network::FifoNetwork fifo_;
-  bool use_fluid_ = true;
+  network::Network network_;
   std::vector<resource::Pool> pools_;
   std::vector<channel::ChannelState> channels_;
-  std::vector<std::uint32_t> open_;  // predecessors still to come, [2 * activity + iteration % 2]
-  // Predecessors that came more than one iteration ahead, by (activity, iteration).
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> early_;
-  std::vector<std::uint32_t> done_;  // instances finished = iteration of the one under way
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> marker_of_;  // activity and its marker, sorted
-  std::vector<std::vector<Time>> marker_times_;
-  std::vector<std::uint32_t> marker_passes_;  // markers passed, by iteration
+  Progress progress_;
+  Markers markers_;
   std::vector<std::uint32_t> pool_dispatch_;
   std::vector<std::uint32_t> channel_dispatch_;
   std::vector<std::uint32_t> completed_;  // take no time; ended in the order of becoming ready
   std::size_t completed_head_ = 0;
   std::vector<std::uint32_t> tokens_;
-  std::uint64_t late_arrivals_ = 0;
-  std::uint64_t passes_ = 0;           // of all markers
   std::vector<ToggleState> toggles_;   // per pool, where some toggle
   std::vector<std::uint8_t> skipped_;  // per group: its current iteration is skipped
   std::uint64_t finished_ = 0;

@@ -11,7 +11,7 @@ bool Simulation::skips(std::uint32_t a) {
   const std::uint32_t group = program_->skip_of[a];
   if (group == StepProgram::kNoSkip) return false;
   const SkipGroup& g = program_->skips[group];
-  if (g.first == a) skipped_[group] = done_[g.watched] > done_[a] ? 1 : 0;
+  if (g.first == a) skipped_[group] = progress_.done(g.watched) > progress_.done(a) ? 1 : 0;
   return skipped_[group] != 0;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "experiment/bounds/bounds.hpp"
+#include "experiment/bounds/step_facts.hpp"
 #include "models/placement/placement.hpp"
 #include "models/training/compile.hpp"
 #include "models/training/variation.hpp"
@@ -170,6 +171,9 @@ TEST(Modes, NoStepOfSeveralPassesIsShorterThanItsBound) {
       setup.layout = c.layout;
       const bounds::Bound bound = experiment::layout_bound(setup, c.layout);
       const bounds::Bound any = experiment::any_layout_bound(setup);
+      bounds::Facts of_order = experiment::step_facts(setup);
+      of_order.one_order = of_order.alike = true;
+      EXPECT_EQ(experiment::any_layout_bound(setup, of_order).value, any.value) << "seed " << seed;
       ASSERT_TRUE(bound.value && any.value) << bound.reason << any.reason;
       const std::vector<Time> ends = times(c, setup.training)[0];
       const Duration mean = Duration::ps((ends[kSteps - 1] - ends[1]).ps() / (kSteps - 2));

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <map>
 
 #include "experiment/run/runner.hpp"
 #include "experiment/setup/placement_loads.hpp"
@@ -196,6 +197,24 @@ TEST_F(Registries, WhatAPlanDoesNotGoWithIsNotTried) {
   EXPECT_TRUE(has(r.verdict, "Not tried: variables cut over the servers (placement: partitioned) (a transfer of 'a'"));
   EXPECT_GT(r.what_if.size(), 3U) << "the others";
   EXPECT_TRUE(out.result.results.front().not_tried.empty());
+}
+
+// A change that comes with a policy takes one time, whatever policy it is held against.
+TEST_F(Registries, ChangesWithTheirOwnPolicyAreOneForAllPolicies) {
+  const RunOutput out = run(read("count: 2",
+                                 "policies: [tac, {layer_priority: {credit: 300 kB}}]\n"
+                                 "runs: {iterations: 4, warm_up: 1, replications: 1}\n"),
+                            {}, {});
+  std::map<std::string, std::vector<double>> times;
+  for (const analysis::PolicyResult& r : out.result.results)
+    for (const analysis::WhatIf& w : r.what_if)
+      if (has(w.change, "policy layer_priority") || has(w.change, "exchange: all_reduce"))
+        times[w.change].push_back(r.step_time.estimate.mean / (1 + w.gain));
+  EXPECT_EQ(times.size(), 2U);
+  for (const auto& [change, list] : times) {
+    EXPECT_EQ(list.size(), out.result.results.size()) << change;
+    for (const double time : list) EXPECT_NEAR(time, list.front(), 1e-12) << change;
+  }
 }
 
 // Without a barrier wfbp pulls b, whose gradient comes first, before a. In slices and by layer a comes first.
