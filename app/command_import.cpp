@@ -12,7 +12,6 @@
 #include "io/file/file.hpp"
 #include "io/import/import.hpp"
 #include "io/import/workload.hpp"
-#include "sim/base/diagnostic.hpp"
 
 namespace stretto::app {
 
@@ -34,6 +33,8 @@ int import_command(const ImportOptions& options) {
     if (options.out.empty()) return 0;
   } else {
     print_error(import_notes(result));
+    if (const std::string left_out = left_out_text(result.graph); !left_out.empty())
+      print_error(fmt::format("left out: {}\n", left_out));
   }
   const std::string text = io::write_workload(result.graph);
   if (options.out.empty())

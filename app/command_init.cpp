@@ -13,6 +13,7 @@
 #include "app/output.hpp"
 #include "app/shipped.hpp"
 #include "app/targets.hpp"
+#include "app/workload_text.hpp"
 #include "config/load.hpp"
 #include "config/node.hpp"
 #include "config/units_text.hpp"
@@ -91,6 +92,8 @@ std::string workload_section(const Subject& s, bool training) {
   out += field(training ? "  mode: training" : "  mode: inference",
                training ? "or inference: pulls and forward pass only"
                         : "pulls and forward pass only; this workload has no gradients");
+  if (const std::string left_out = left_out_text(s.graph); !left_out.empty())
+    out += comment("Left out: " + left_out, 2);
   out += field(fmt::format("  # batch_per_worker: {}", s.graph.batch), "another batch scales the times of the ops");
   return out;
 }
@@ -230,10 +233,12 @@ int init_command(const InitOptions& options) {
   std::int64_t cores = cores_option(options.cores);
   const fs::path directory = fs::path(options.out).parent_path();
   std::vector<std::string> files{options.out};
+  std::string left_out;
   if (options.import.empty()) {
     const Subject subject = named_subject(options.workload, directory);
     if (!options.force) refuse_to_overwrite(files);
     keep_inputs("--out", options.out, {options.workload});
+    left_out = left_out_text(subject.graph);
     file::write_atomic(options.out, experiment_text(subject, options.out, cores));
   } else {
     io::ImportOptions import;
@@ -244,9 +249,7 @@ int init_command(const InitOptions& options) {
     io::ImportResult result = io::import_any(options.import, import);
     print_error(import_notes(result));
     if (cores == 0 && result.device == "cpu") cores = 1;
-    const bool all_reduced = (result.format == "kineto" || result.format == "chakra" || result.format == "horovod" ||
-                              result.format == "astra-sim") &&
-                             !result.graph.parameters.empty();
+    const bool all_reduced = result.all_reduce && !result.graph.parameters.empty();
     const std::string leaf = file_part(result.graph.name).substr(0, kLongestFileName) + ".workload.json";
     files.insert(files.begin(), (directory / leaf).string());
     if (!options.force) refuse_to_overwrite(files);
@@ -255,11 +258,13 @@ int init_command(const InitOptions& options) {
     if (same_file(files.front(), options.out))
       throw UserError(fmt::format("--out: the workload is written to '{}'", files.front()), "name another file");
     file::write_atomic(files.front(), io::write_workload(result.graph));
+    left_out = left_out_text(result.graph);
     const Subject subject{std::move(result.graph), "file: " + config::quote_if_needed(leaf), result.device,
                           result.report.guessed, all_reduced};
     file::write_atomic(options.out, experiment_text(subject, options.out, cores));
   }
   for (const std::string& file : files) print(fmt::format("wrote {}\n", escape_control(file)));
+  if (!left_out.empty()) print(fmt::format("left out: {}\n", left_out));
   print(fmt::format("next: stretto run {}\n", escape_control(options.out)));
   return 0;
 }

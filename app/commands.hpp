@@ -30,7 +30,7 @@ struct ImportOptions {
   std::string batch;               // samples per step; empty: from the file
   std::string graph;               // the GraphDef of a TensorFlow trace; empty: none
   std::string variables;           // table of the variables' bytes of a TensorFlow timeline; empty: none
-  std::vector<std::string> ranks;  // Kineto traces of further ranks
+  std::vector<std::string> ranks;  // Kineto or Chakra traces of further ranks
   bool summary = false;            // figures only, no workload
 };
 

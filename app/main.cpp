@@ -171,7 +171,7 @@ std::vector<Command> add_commands(CLI::App& root, Settings& s) {
       ->type_name("FILE");
   import
       ->add_option("--rank", s.import.ranks,
-                   "Trace of another rank of the job whose Kineto trace FILE is; again for more")
+                   "Trace of another rank of the job whose Kineto or Chakra trace FILE is; again for more")
       ->type_name("FILE")
       ->expected(1)
       ->allow_extra_args(false)

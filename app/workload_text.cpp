@@ -24,6 +24,23 @@ std::string time_of(Duration time) { return analysis::seconds_text(time.seconds(
 
 }  // namespace
 
+std::string left_out_text(const graph::Graph& graph) {
+  const graph::Statistics s = graph::statistics(graph);
+  if (s.gradients > 0 || s.backward_ops == 0) return "";
+  double forward = s.forward_time.seconds();
+  double backward = s.backward_time.seconds();
+  std::string amount = fmt::format("{} ops", s.backward_ops);
+  if (backward > 0) {
+    amount = fmt::format("{}, {} of the device time", time_of(s.backward_time),
+                         analysis::percent(backward / (forward + backward)));
+  } else if (forward == 0) {  // a graph without times
+    for (const graph::Op& op : graph.ops) (op.phase == graph::Phase::Forward ? forward : backward) += op.flops;
+    if (backward > 0)
+      amount += fmt::format(", {} of the operations", analysis::percent(backward / (forward + backward)));
+  }
+  return fmt::format("the backward pass ({}): the workload has no gradients, so it runs as inference", amount);
+}
+
 std::string workload_text(const graph::Graph& graph) {
   using report::Align;
   const graph::Statistics s = graph::statistics(graph);
@@ -36,6 +53,7 @@ std::string workload_text(const graph::Graph& graph) {
                              time_of(s.backward_time), time_of(s.critical_path)));
   row("parameters", fmt::format("{}, {}; {} with a gradient ({}); {} that no op reads", s.parameters, bytes_of(s.bytes),
                                 s.gradients, bytes_of(s.gradient_bytes), s.unread_parameters));
+  if (const std::string left_out = left_out_text(graph); !left_out.empty()) row("left out", left_out);
   const double forward = s.forward_time.seconds();
   const auto total = static_cast<double>(s.bytes.count());
   if (forward > 0 && total > 0)

@@ -12,4 +12,8 @@ namespace stretto::app {
 // `graph` has passed graph::check.
 std::string workload_text(const graph::Graph& graph);
 
+// What an experiment leaves out of a workload that has a backward pass and no gradients, and how much of the device's
+// time that is; "" for any other workload.
+std::string left_out_text(const graph::Graph& graph);
+
 }  // namespace stretto::app

@@ -54,6 +54,12 @@ bool is_regular(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
 }
 
+std::optional<Identity> identity(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return std::nullopt;
+  return Identity(info.st_dev, info.st_ino);
+}
+
 Source::Source(std::string path, const Limits& limits)
     : path_(std::move(path)), state_(std::make_unique<State>(limits)) {
   State& s = *state_;

@@ -4,8 +4,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "io/file/file.hpp"
 
@@ -13,6 +16,10 @@ namespace stretto::file {
 
 // Is `path` a regular file, which can be read twice?
 bool is_regular(const std::string& path);
+
+// What two paths of one file have in common; none if there is no such file.
+using Identity = std::pair<std::uint64_t, std::uint64_t>;
+std::optional<Identity> identity(const std::string& path);
 
 class Source {
  public:

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <utility>
 
 #include "io/file/file.hpp"
-#include "models/graph/check.hpp"
+#include "io/import/common.hpp"
+#include "io/import/decimal.hpp"
 #include "sim/base/diagnostic.hpp"
 
 namespace stretto::io {
@@ -22,6 +22,7 @@ using graph::Phase;
 
 constexpr std::string_view kSpace = " \t\r";
 constexpr std::size_t kFields = 12;
+constexpr std::string_view kPerLayer = "HYBRID_CUSTOMIZED";
 constexpr std::size_t kMostErrors = 20;
 constexpr std::int64_t kLongestNs = 100'000'000'000'000;  // 28 hours
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
@@ -53,13 +54,6 @@ std::vector<Line> lines_of(std::string_view text, std::size_t most) {
   return lines;
 }
 
-std::optional<std::int64_t> whole(std::string_view text) {
-  std::int64_t number = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 bool is_parallelisation(std::string_view word) {
   constexpr std::array<std::string_view, 4> words = {"DATA", "MODEL", "MICRO", "TRANSFORMER"};
   if (word.starts_with("HYBRID_") || word.starts_with("DISTRIBUTED_INFERENCE")) return true;
@@ -71,6 +65,7 @@ struct Layer {
   std::array<std::int64_t, 3> time_ns{};  // forward, input gradient, weight gradient
   std::int64_t gradient_bytes = 0;
   std::int64_t update_ns = 0;
+  bool names_parallelisation = false;
 };
 
 class Parser {
@@ -82,9 +77,11 @@ class Parser {
     if (lines.empty() || !is_parallelisation(lines[0].fields[0]))
       stop(lines.empty() ? std::string_view(text_).substr(0, 0) : lines[0].fields[0],
            "the first line names no parallelisation", "as in: DATA");
-    const auto count = lines.size() < 2 ? std::nullopt : whole(lines[1].fields[0]);
+    per_layer_ = lines[0].fields[0] == kPerLayer;
+    const auto count = lines.size() < 2 ? std::nullopt : parse_whole(lines[1].fields[0]);
     if (!count || *count < 1 || *count > kMostLayers)
       stop(lines[lines.size() < 2 ? 0 : 1].fields[0], "the second line must be the number of layers, 1 or more");
+    if (lines[1].fields.size() > 1) stop(lines[1].fields[1], "the second line holds more than the number of layers");
     std::vector<Layer> layers;
     for (std::size_t i = 2; i < lines.size() && errors_.size() < kMostErrors; ++i) layers.push_back(layer(lines[i]));
     if (errors_.empty() && layers.size() != static_cast<std::size_t>(*count))
@@ -109,7 +106,7 @@ class Parser {
   }
 
   std::int64_t number(std::string_view field, std::int64_t most, const char* what) {
-    const auto value = whole(field);
+    const auto value = parse_whole(field);
     if (value && *value >= 0 && *value <= most) return *value;
     error(field, fmt::format("{} must be a whole number from 0 to {}", what, most));
     return 0;
@@ -122,7 +119,15 @@ class Parser {
             "name, dependency, three times time, collective and bytes, update time");
       return l;
     }
+    const std::size_t most = kFields + (per_layer_ ? 1 : 0);
+    if (line.fields.size() > most) {
+      error(line.fields[most], fmt::format("a layer has {} fields, this line {}", most, line.fields.size()),
+            per_layer_ ? "name to update time, and the layer's own parallelisation"
+                       : fmt::format("only layers of {} have one more, their own parallelisation", kPerLayer));
+      return l;
+    }
     l.name = line.fields[0];
+    l.names_parallelisation = line.fields.size() > kFields;
     for (std::size_t part = 0; part < 3; ++part) {
       const std::string_view kind = line.fields[3 + 3 * part];
       l.time_ns[part] = number(line.fields[2 + 3 * part], kLongestNs, "a compute time (ns)");
@@ -144,6 +149,7 @@ class Parser {
 
   const std::string& text_;
   const std::string& path_;
+  bool per_layer_ = false;  // a layer may name a parallelisation of its own
   std::vector<Diagnostic> errors_;
 };
 
@@ -183,7 +189,11 @@ void build(const std::vector<Layer>& layers, graph::Graph& g, ImportReport& repo
       g.parameters[--parameter].gradient = last;
     add(l.name + "/inputs", Phase::Backward, l.time_ns[1], false);
   }
-  if (empty > 0) report.dropped.push_back(fmt::format("{} ops of no time", empty));
+  note_count(report.dropped, empty, "ops of no time");
+  note_count(report.dropped,
+             static_cast<std::size_t>(
+                 std::count_if(layers.begin(), layers.end(), [](const Layer& l) { return l.names_parallelisation; })),
+             "layers name a parallelisation of their own: their collectives tell it");
   if (updates_ns > 0)
     report.dropped.push_back(
         fmt::format("{:.3f} ms of updates: a workload has none of its own", static_cast<double>(updates_ns) * 1e-6));
@@ -205,24 +215,15 @@ void report_totals(const graph::Graph& g, std::size_t layers, ImportReport& repo
 bool is_astra_sim(std::string_view text) {
   const std::vector<Line> lines = lines_of(text.substr(0, std::size_t{1} << 16), 3);
   if (lines.size() < 3 || !is_parallelisation(lines[0].fields[0])) return false;
-  return lines[1].fields.size() == 1 && whole(lines[1].fields[0]).has_value();
+  return lines[1].fields.size() == 1 && parse_whole(lines[1].fields[0]).has_value();
 }
 
 ImportResult import_astra_sim(const std::string& text, const std::string& path, const ImportOptions& options) {
   ImportResult result;
-  graph::Graph& g = result.graph;
   const std::vector<Layer> layers = Parser(text, path).parse();
-  build(layers, g, result.report);
-  const std::string leaf = path.substr(path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1);
-  const std::string stem = leaf.substr(0, leaf.find('.'));
-  g.name = !options.name.empty() ? options.name : stem.empty() ? "astra-sim" : stem;
-  g.source = options.source.empty() ? "ASTRA-sim text workload " + leaf : options.source;
-  g.batch = options.batch.value_or(1);
-  std::vector<Diagnostic> wrong = graph::check(g);
-  for (Diagnostic& d : wrong) d.span.file = path;
-  if (!wrong.empty()) throw UserError(std::move(wrong));
-  report_totals(g, layers.size(), result.report);
-  if (!options.batch) result.report.guessed.emplace_back("batch 1: the file does not say it; --batch sets it");
+  build(layers, result.graph, result.report);
+  finish_graph(result, path, options, {"astra-sim", "ASTRA-sim text workload", "file"});
+  report_totals(result.graph, layers.size(), result.report);
   return result;
 }
 

@@ -8,7 +8,8 @@
 #include <set>
 #include <unordered_map>
 
-#include "models/graph/check.hpp"
+#include "io/import/chakra_ranks.hpp"
+#include "io/import/common.hpp"
 #include "sim/base/diagnostic.hpp"
 
 namespace stretto::io {
@@ -21,21 +22,13 @@ using graph::Phase;
 constexpr std::uint32_t kNoOp = ~std::uint32_t{0};
 constexpr std::size_t kNameLength = 60;
 
-std::string plural(std::size_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
+bool all_reduces(const ChakraNode& n) { return is_exchange(n) && n.collective == ChakraCollective::AllReduce; }
 
-bool computes(const ChakraNode& n) {
-  return !n.host && (n.kind == ChakraKind::Compute || n.kind == ChakraKind::Load || n.kind == ChakraKind::Store);
-}
+// A collective of another kind, kept as an op of its time.
+bool is_kept(const ChakraNode& n) { return is_exchange(n) && !all_reduces(n) && n.transfer_us; }
 
-bool all_reduces(const ChakraNode& n) {
-  return !n.host && n.kind == ChakraKind::Collective && n.collective == ChakraCollective::AllReduce;
-}
-
-// Moves no gradients and may be left out.
-bool may_be_dropped(const ChakraNode& n) {
-  return n.kind == ChakraKind::Collective &&
-         (n.collective == ChakraCollective::Broadcast || n.collective == ChakraCollective::Barrier);
-}
+// A collective of the device that moves no gradients and is left out.
+bool is_dropped(const ChakraNode& n) { return !n.host && n.kind == ChakraKind::Collective && !is_exchange(n); }
 
 bool wraps_all_reduce(const ChakraNode& n) {
   return n.host && n.kind == ChakraKind::Collective &&
@@ -60,6 +53,7 @@ class Builder {
     check_kinds();
     make_ops(g);
     if (g.ops.empty()) refuse_empty();
+    describe_kept(report);
     const bool hosted = std::any_of(nodes_.begin(), nodes_.end(), [](const ChakraNode& n) { return n.host; });
     if (hosted) result.device = "gpu";
     std::optional<std::uint32_t> backward;
@@ -71,19 +65,37 @@ class Builder {
     }
     set_phases(g, backward, report);
     make_parameters(g, report);
-    std::vector<Diagnostic> wrong = graph::check(g);
-    for (Diagnostic& d : wrong) d.span.file = path_;
-    if (!wrong.empty()) throw UserError(std::move(wrong));
-    report_totals(g, report);
+    const auto timeless = std::count_if(nodes_.begin(), nodes_.end(),
+                                        [](const ChakraNode& n) { return is_computation(n) && n.duration_us == 0; });
+    if (timeless > 0)
+      report.guessed.push_back(plural(static_cast<std::size_t>(timeless), "computation") + " of no time kept");
+  }
+
+  // Of a graph that has passed graph::check, so that its sums fit.
+  void report_totals(const graph::Graph& g, ImportReport& report) const {
+    Duration time;
+    Bytes bytes;
+    std::size_t left_out = 0;
+    double left_out_bytes = 0;
+    for (const graph::Op& op : g.ops) time += op.time;
+    for (const graph::Parameter& p : g.parameters) bytes = bytes + p.bytes;
+    for (const ChakraNode& n : nodes_) {
+      if (!is_dropped(n)) continue;
+      ++left_out;
+      left_out_bytes += static_cast<double>(n.bytes.value_or(0));
+    }
+    const std::size_t computations = g.ops.size() - g.parameters.size();
+    report.read.push_back(fmt::format("{}: {} of {:.3f} ms, {} of {} bytes", plural(nodes_.size(), "node"),
+                                      plural(computations, "computation"), time.seconds() * 1e3,
+                                      plural(g.parameters.size(), "all-reduce"), bytes.count()));
+    if (left_out > 0)
+      report.dropped.push_back(
+          fmt::format("{} broadcasts or barriers of {:.0f} bytes: they move no gradients", left_out, left_out_bytes));
   }
 
  private:
   [[noreturn]] void refuse(std::string message, std::string hint = "") const {
-    Diagnostic d;
-    d.span.file = path_;
-    d.message = std::move(message);
-    d.hint = std::move(hint);
-    throw UserError({d});
+    refuse_file(path_, std::move(message), std::move(hint));
   }
 
   void check_kinds() const {
@@ -94,11 +106,18 @@ class Builder {
         refuse(fmt::format("node {} sends or receives between two ranks, which a workload cannot hold", name));
       if (n.kind != ChakraKind::Collective) continue;
       if (!n.collective) refuse(fmt::format("node {} is a collective without comm_type", name));
-      if (may_be_dropped(n)) continue;
+      if (!is_exchange(n)) continue;
+      if (is_kept(n)) {
+        if (*n.transfer_us == 0)
+          refuse(fmt::format("node {} is a collective of kind {} and has no duration on one of the ranks", name,
+                             name_of(*n.collective)));
+        continue;
+      }
       if (!all_reduces(n))
         refuse(fmt::format("node {} is a collective of kind {}, which a workload cannot hold", name,
                            name_of(*n.collective)),
-               "a workload has gradients that are summed over all workers: all-reduces");
+               "a workload has gradients that are summed over all workers: all-reduces; with the traces of other "
+               "ranks (--rank) others are kept as ops of fixed time");
       if (n.bytes.value_or(0) <= 0) refuse(fmt::format("node {} is an all-reduce without comm_size", name));
     }
   }
@@ -114,27 +133,48 @@ class Builder {
     op_.assign(nodes_.size(), kNoOp);
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       const ChakraNode& n = nodes_[i];
-      if (!computes(n) && !all_reduces(n)) continue;
+      if (!is_computation(n) && !all_reduces(n) && !is_kept(n)) continue;
       op_[i] = static_cast<std::uint32_t>(g.ops.size());
       graph::Op op;
-      op.name = computes(n) ? short_name(n) : fmt::format("all-reduce {}", n.id);
-      if (computes(n)) op.time = Duration::us(n.duration_us);
+      op.name = all_reduces(n) ? fmt::format("all-reduce {}", n.id) : short_name(n);
+      if (is_computation(n)) op.time = Duration::us(n.duration_us);
+      if (is_kept(n)) op.time = Duration::us(*n.transfer_us);
       g.ops.push_back(std::move(op));
     }
   }
 
-  // Kernels of one stream by id; an all-reduce after all kernels of lower id.
+  void describe_kept(ImportReport& report) const {
+    std::map<ChakraCollective, std::size_t> kinds;
+    double kept_ms = 0;
+    for (const ChakraNode& n : nodes_) {
+      if (!is_kept(n)) continue;
+      ++kinds[*n.collective];
+      kept_ms += static_cast<double>(*n.transfer_us) * 1e-3;
+    }
+    std::string listed;
+    for (const auto& [kind, n] : kinds) listed += (listed.empty() ? "" : ", ") + plural(n, name_of(kind));
+    if (!listed.empty())
+      report.guessed.push_back(fmt::format(
+          "{} kept as ops of their least time over the ranks, {:.3f} ms: another network does not change them", listed,
+          kept_ms));
+  }
+
+  // Kernels of one stream by id; a collective after all kernels of lower id. Those of higher id wait for a kept one.
   void chain_streams(graph::Graph& g, ImportReport& report) {
     std::map<std::int64_t, std::uint32_t> last;  // per stream
+    std::uint32_t kept = kNoOp;                  // the last one
     std::size_t kernels = 0;
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       if (op_[i] == kNoOp) continue;
-      if (all_reduces(nodes_[i])) {
+      if (!is_computation(nodes_[i])) {
         for (const auto& [stream, op] : last) g.ops[op_[i]].inputs.emplace_back(op);
+        if (!is_kept(nodes_[i])) continue;
+        for (auto& [stream, op] : last) op = op_[i];
+        kept = op_[i];
         continue;
       }
       const auto [it, first] = last.try_emplace(nodes_[i].thread, op_[i]);
-      if (!first) g.ops[op_[i]].inputs.emplace_back(it->second);
+      if (!first || kept != kNoOp) g.ops[op_[i]].inputs.emplace_back(first ? kept : it->second);
       it->second = op_[i];
       ++kernels;
     }
@@ -157,7 +197,7 @@ class Builder {
     std::int64_t launcher = -1;
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       if (nodes_[i].host) launcher = nodes_[i].thread;
-      if (op_[i] == kNoOp || !computes(nodes_[i]) || launcher < 0 || threads.count(launcher) == 0) continue;
+      if (op_[i] == kNoOp || !is_computation(nodes_[i]) || launcher < 0 || threads.count(launcher) == 0) continue;
       report.guessed.push_back(fmt::format("the backward pass begins with kernel {}, the first that thread {} launched",
                                            nodes_[i].id, launcher));
       return op_[i];
@@ -262,6 +302,8 @@ class Builder {
       return op.phase == Phase::Forward && op.inputs.empty();
     });
     double measured_ms = 0;
+    double least_ms = 0;
+    double bytes = 0;
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       const ChakraNode& n = nodes_[i];
       if (op_[i] == kNoOp || !all_reduces(n)) continue;
@@ -272,38 +314,20 @@ class Builder {
       if (reader != g.ops.end()) reader->reads.emplace_back(g.parameters.size());
       g.parameters.push_back(std::move(p));
       measured_ms += static_cast<double>(n.duration_us) * 1e-3;
+      least_ms += static_cast<double>(n.transfer_us.value_or(0)) * 1e-3;
+      bytes += static_cast<double>(*n.bytes);
     }
     if (g.parameters.empty()) return;
+    if (least_ms > 0)
+      report.read.push_back(
+          fmt::format("the all-reduces moved {:.0f} bytes in {:.3f} ms (least over the ranks), {:.3f} GB/s", bytes,
+                      least_ms, bytes / least_ms * 1e-6));
     if (reader != g.ops.end())
       report.guessed.push_back(
           fmt::format("{} reads all parameters: the trace does not say who does", escape_control(reader->name)));
     if (measured_ms > 0)
       report.dropped.push_back(
           fmt::format("the measured time of the all-reduces, {:.3f} ms: the network gives it", measured_ms));
-  }
-
-  void report_totals(const graph::Graph& g, ImportReport& report) const {
-    Duration time;
-    Bytes bytes;
-    std::size_t timeless = 0;
-    std::size_t left_out = 0;
-    double left_out_bytes = 0;
-    for (const graph::Op& op : g.ops) time += op.time;
-    for (const graph::Parameter& p : g.parameters) bytes = bytes + p.bytes;
-    for (const ChakraNode& n : nodes_) {
-      if (computes(n) && n.duration_us == 0) ++timeless;
-      if (n.host || !may_be_dropped(n)) continue;
-      ++left_out;
-      left_out_bytes += static_cast<double>(n.bytes.value_or(0));
-    }
-    const std::size_t computations = g.ops.size() - g.parameters.size();
-    report.read.push_back(fmt::format("{}: {} of {:.3f} ms, {} of {} bytes", plural(nodes_.size(), "node"),
-                                      plural(computations, "computation"), time.seconds() * 1e3,
-                                      plural(g.parameters.size(), "all-reduce"), bytes.count()));
-    if (timeless > 0) report.guessed.push_back(plural(timeless, "computation") + " of no time kept");
-    if (left_out > 0)
-      report.dropped.push_back(
-          fmt::format("{} broadcasts or barriers of {:.0f} bytes: they move no gradients", left_out, left_out_bytes));
   }
 
   const std::vector<ChakraNode>& nodes_;
@@ -314,16 +338,13 @@ class Builder {
 }  // namespace
 
 ImportResult import_chakra(const std::string& text, const std::string& path, const ImportOptions& options) {
-  const ChakraTrace trace = read_chakra(text, path);
   ImportResult result;
-  graph::Graph& g = result.graph;
-  const std::string leaf = path.substr(path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1);
-  const std::string stem = leaf.substr(0, leaf.find('.'));
-  g.name = !options.name.empty() ? options.name : stem.empty() ? "chakra" : stem;
-  g.source = options.source.empty() ? "Chakra execution trace " + leaf : options.source;
-  g.batch = options.batch.value_or(1);
-  Builder(trace, path).build(result);
-  if (!options.batch) result.report.guessed.push_back("batch 1: the trace does not say it; --batch sets it");
+  ChakraTrace trace = read_chakra(text, path);
+  match_chakra_ranks(trace, path, options, result.report);
+  Builder builder(trace, path);
+  builder.build(result);
+  finish_graph(result, path, options, {"chakra", "Chakra execution trace", "trace"});
+  builder.report_totals(result.graph, result.report);
   return result;
 }
 

@@ -14,11 +14,13 @@
 //     circle. Backward are the ops that all-reduces need directly, and all that depends on them.
 // Broadcasts and barriers are dropped and counted. Refused: all-to-alls, sends and other collectives (a workload would
 // lose them), collectives of the device without type or size, traces of nothing but host ops.
-// Several ranks are several files: each is a workload of its own. Cost: O(nodes log nodes + dependencies).
+// Several ranks (ImportOptions::rank_paths): the workload is that of the first file. The others say how long each
+// collective moved data (chakra_ranks.hpp), which is said beside the computing of each rank; a collective of another
+// kind than all-reduce is then kept as an op of that time, which no network changes. In traces with host ops it follows
+// all kernels of lower id, and those of higher id follow it. Cost: O(nodes log nodes + dependencies).
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "io/import/chakra_nodes.hpp"
 #include "io/import/import.hpp"

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <span>
 
+#include "io/import/decimal.hpp"
 #include "io/json/reader.hpp"
 
 namespace stretto::io {
@@ -35,6 +35,11 @@ std::string snake(std::string_view key) {
   return out;
 }
 
+// A 64-bit -1 is "none" also where it stands unsigned.
+std::optional<std::int64_t> parse_number(std::string_view text) {
+  return text == "18446744073709551615" ? std::optional<std::int64_t>(-1) : parse_whole(text);
+}
+
 // A whole number, also as text, as true or false, or as one of `names`; none (without error) for null and "<None>".
 std::optional<std::int64_t> whole(const json::Value& value, std::span<const std::string_view> names = {}) {
   switch (value.kind()) {
@@ -58,11 +63,7 @@ std::optional<std::int64_t> whole(const json::Value& value, std::span<const std:
   if (!text || *text == kNone) return std::nullopt;
   const auto named = std::find(names.begin(), names.end(), *text);
   if (named != names.end()) return named - names.begin();
-  std::int64_t number = 0;
-  const char* const end = text->data() + text->size();
-  const auto [stop, code] = std::from_chars(text->data(), end, number);
-  if (code == std::errc() && stop == end) return number;
-  if (*text == "18446744073709551615") return -1;
+  if (const auto number = parse_number(*text)) return number;
   value.error(fmt::format("'{}' is no whole number", text->substr(0, 80)));
   return std::nullopt;
 }
@@ -101,11 +102,7 @@ void attribute(const json::Value& value, ChakraNode& node) {
       if (kind == json::Kind::Number || kind == json::Kind::Bool) {
         number = whole(v);
       } else if (kind == json::Kind::String) {
-        const std::string text = v.string().value_or("");
-        std::int64_t parsed = 0;
-        const auto [stop, code] = std::from_chars(text.data(), text.data() + text.size(), parsed);
-        if (code == std::errc() && stop == text.data() + text.size()) number = parsed;
-        if (text == "18446744073709551615") number = -1;
+        number = parse_number(v.string().value_or(""));
       }
     }
   });

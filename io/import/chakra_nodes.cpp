@@ -10,8 +10,8 @@
 #include <limits>
 
 #include "io/import/chakra_json.hpp"
+#include "io/import/common.hpp"
 #include "io/import/wire.hpp"
-#include "sim/base/diagnostic.hpp"
 
 namespace stretto::io {
 
@@ -32,7 +32,7 @@ class BinaryReader {
     while (!file.at_end()) {
       at_ = file.offset();
       const auto message = file.length_delimited();
-      if (!message) fail(fmt::format("message {} is cut off or damaged", messages_));
+      if (!message) damaged(fmt::format("message {}", messages_));
       if (messages_++ == 0)
         trace.version = metadata(*message);
       else
@@ -44,13 +44,10 @@ class BinaryReader {
   }
 
  private:
-  [[noreturn]] void fail(std::string message, std::string hint = "") const {
-    Diagnostic d;
-    d.span.file = path_;
-    d.message = fmt::format("at byte {}: {}", at_, message);
-    d.hint = std::move(hint);
-    throw UserError({d});
+  [[noreturn]] void fail(std::string_view message) const {
+    refuse_file(path_, fmt::format("at byte {}: {}", at_, message));
   }
+  [[noreturn]] void damaged(std::string_view what) const { refuse_damaged(path_, what, at_, text_.size()); }
 
   // Calls visit(field) for each field of a message.
   template <class F>
@@ -58,7 +55,7 @@ class BinaryReader {
     wire::Reader reader(message);
     while (!reader.at_end()) {
       const auto field = reader.field();
-      if (!field) fail("the message is damaged");
+      if (!field) damaged("the message");
       visit(*field);
     }
   }
@@ -80,7 +77,7 @@ class BinaryReader {
     wire::Reader packed(f.bytes);
     while (!packed.at_end()) {
       const auto id = packed.varint();
-      if (!id) fail("a list of dependencies is damaged");
+      if (!id) damaged("a list of dependencies of the message");
       out.push_back(*id);
     }
   }
@@ -221,6 +218,15 @@ bool is_binary(std::string_view text) {
 
 std::string_view name_of(ChakraCollective collective) { return kCollectives[static_cast<std::size_t>(collective)]; }
 
+bool is_computation(const ChakraNode& n) {
+  return !n.host && (n.kind == ChakraKind::Compute || n.kind == ChakraKind::Load || n.kind == ChakraKind::Store);
+}
+
+bool is_exchange(const ChakraNode& n) {
+  return !n.host && n.kind == ChakraKind::Collective && n.collective != ChakraCollective::Broadcast &&
+         n.collective != ChakraCollective::Barrier;
+}
+
 bool is_chakra_attribute(std::string_view name) {
   return name == "is_cpu_op" || name == "tid" || name == "comm_type" || name == "comm_size";
 }
@@ -249,13 +255,8 @@ ChakraTrace read_chakra(const std::string& text, const std::string& path) {
             [](const ChakraNode& a, const ChakraNode& b) { return a.id != b.id ? a.id < b.id : a.offset < b.offset; });
   const auto twin = std::adjacent_find(trace.nodes.begin(), trace.nodes.end(),
                                        [](const ChakraNode& a, const ChakraNode& b) { return a.id == b.id; });
-  Diagnostic d;
-  d.span.file = path;
-  if (twin != trace.nodes.end())
-    d.message = fmt::format("two nodes have the id {}", twin->id);
-  else if (trace.nodes.empty())
-    d.message = "the trace holds no node";
-  if (!d.message.empty()) throw UserError({d});
+  if (twin != trace.nodes.end()) refuse_file(path, fmt::format("two nodes have the id {}", twin->id));
+  if (trace.nodes.empty()) refuse_file(path, "the trace holds no node");
   return trace;
 }
 

@@ -49,9 +49,15 @@ struct ChakraNode {
   bool host = false;         // is_cpu_op
   std::int64_t thread = -1;  // tid: thread of the host, stream of the device; -1: not said
   std::optional<ChakraCollective> collective;
-  std::optional<std::int64_t> bytes;  // comm_size
-  std::size_t offset = 0;             // where it begins in the text
+  std::optional<std::int64_t> bytes;        // comm_size
+  std::optional<std::int64_t> transfer_us;  // of a collective: its least duration over the ranks (chakra_ranks.hpp)
+  std::size_t offset = 0;                   // where it begins in the text
 };
+
+// A computation or memory access of the device.
+bool is_computation(const ChakraNode& node);
+// A collective of the device that may move gradients: no broadcast, no barrier.
+bool is_exchange(const ChakraNode& node);
 
 struct ChakraTrace {
   std::string version;            // as the file says it; may be empty

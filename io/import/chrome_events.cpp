@@ -7,7 +7,6 @@
 #include "io/file/source.hpp"
 #include "io/json/reader.hpp"
 #include "io/json/repair.hpp"
-#include "sim/base/diagnostic.hpp"
 
 namespace stretto::io {
 
@@ -67,25 +66,12 @@ class Reader {
   std::vector<std::string> texts_;
 };
 
-void parse(const std::string& text, const std::string& path, const ChromeReading& reading) {
-  json::Document document(text, path);
-  document.read([&](const json::Value& root) { Reader(reading).read(root); });
-}
-
 }  // namespace
 
 std::vector<std::string> read_chrome_events(const std::string& text, const std::string& path,
                                             const ChromeReading& reading) {
-  try {
-    parse(text, path, reading);
-    return {};
-  } catch (const UserError&) {
-    const json::Repair repaired = json::repair(text);
-    if (!repaired.changed()) throw;
-    reading.restart();
-    parse(repaired.text, path, reading);
-    return repaired.notes();
-  }
+  return json::read_repaired(
+      text, path, [&](const json::Value& root) { Reader(reading).read(root); }, reading.restart);
 }
 
 std::vector<std::string> read_chrome_file(const std::string& path, const ChromeReading& reading) {

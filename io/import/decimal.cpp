@@ -59,6 +59,13 @@ std::optional<Scaled> parse_scaled(std::string_view text, int shift) {
   return result;
 }
 
+std::optional<std::int64_t> parse_whole(std::string_view text) {
+  std::int64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number);
+  return parsed.ec == std::errc() && parsed.ptr == end ? std::optional(number) : std::nullopt;
+}
+
 std::string format_scaled(std::int64_t value, int digits) {
   std::int64_t unit = 1;
   for (int i = 0; i < digits; ++i) unit *= 10;

@@ -18,6 +18,9 @@ struct Scaled {
 // spaces) or the result does not fit 64 bits.
 std::optional<Scaled> parse_scaled(std::string_view text, int shift);
 
+// All of `text` as a whole number of 64 bits, digits with or without a "-" before them.
+std::optional<std::int64_t> parse_whole(std::string_view text);
+
 // value / 10^digits as decimal text without trailing zeros; value >= 0, 0 < digits < 19.
 std::string format_scaled(std::int64_t value, int digits);
 

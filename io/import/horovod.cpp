@@ -5,15 +5,14 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <utility>
 
+#include "io/import/common.hpp"
 #include "io/import/decimal.hpp"
 #include "io/json/reader.hpp"
 #include "io/json/repair.hpp"
-#include "models/graph/check.hpp"
 #include "sim/base/diagnostic.hpp"
 
 namespace stretto::io {
@@ -39,14 +38,6 @@ constexpr std::array<std::pair<std::string_view, std::int64_t>, 10> kTypes = {{{
                                                                                {"float32", 4},
                                                                                {"float64", 8}}};
 
-[[noreturn]] void refuse(const std::string& path, std::string message, std::string hint = "") {
-  Diagnostic d;
-  d.span.file = path;
-  d.message = std::move(message);
-  d.hint = std::move(hint);
-  throw UserError({d});
-}
-
 // One all-reduce of a tensor.
 struct Reduction {
   std::map<std::int64_t, std::int64_t> ready_ns;  // by rank
@@ -62,6 +53,7 @@ struct Tensor {
   std::vector<std::string> open;  // names of the events that are open, outermost first
   Reduction next;
   std::vector<Reduction> reductions;
+  std::int64_t latest_ns = 0;  // begin or end of an outermost event
 };
 
 struct Event {
@@ -74,17 +66,10 @@ struct Event {
   std::string shape;
 };
 
-std::string label(const json::Value& value) {
-  if (value.kind() == json::Kind::String) return value.string().value_or("");
-  if (value.kind() == json::Kind::Number) return value.number_text().value_or("");
-  return "";
-}
-
+// 0 or more.
 std::optional<std::int64_t> whole(std::string_view text) {
-  std::int64_t number = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || number < 0) return std::nullopt;
-  return number;
+  const auto number = parse_whole(text);
+  return number && *number >= 0 ? number : std::nullopt;
 }
 
 // "[64, 3, 7, 7]" x dtype; none if either is not known.
@@ -117,18 +102,18 @@ class Reader {
       Event e;
       value.members([&](std::string_view key, const json::Value& v) {
         if (key == "ph")
-          e.phase = label(v);
+          e.phase = scalar_text(v);
         else if (key == "name")
-          e.name = label(v);
+          e.name = scalar_text(v);
         else if (key == "pid")
-          e.process = label(v);
+          e.process = scalar_text(v);
         else if (key == "ts")
           e.at_ns = time(v);
         else if (key == "args" && v.kind() == json::Kind::Object)
           v.members([&](std::string_view inner, const json::Value& w) {
-            if (inner == "name") e.process_name = label(w);
-            if (inner == "dtype") e.type = label(w);
-            if (inner == "shape") e.shape = label(w);
+            if (inner == "name") e.process_name = scalar_text(w);
+            if (inner == "dtype") e.type = scalar_text(w);
+            if (inner == "shape") e.shape = scalar_text(w);
           });
       });
       ++events;
@@ -141,10 +126,12 @@ class Reader {
   std::size_t events = 0;
   std::size_t timeless = 0;
   std::size_t unpaired = 0;
+  std::size_t backward = 0;  // events of a tensor before the one that they follow
+  std::string first_backward;
 
  private:
   static std::optional<std::int64_t> time(const json::Value& value) {
-    const auto scaled = parse_scaled(label(value), kUsToNs);
+    const auto scaled = parse_scaled(scalar_text(value), kUsToNs);
     return scaled && scaled->value <= kLatestNs ? std::optional(scaled->value) : std::nullopt;
   }
 
@@ -160,18 +147,32 @@ class Reader {
     }
     Tensor& t = tensors[e.process];
     if (e.phase == "B") {
-      if (t.open.empty()) begin(t, e);
+      if (t.open.empty()) {
+        pass(t, *e.at_ns);
+        begin(t, e);
+      }
       t.open.push_back(e.name);
     } else if (e.phase == "X") {
-      if (const auto rank = whole(e.name); rank && !t.open.empty() && t.open.front() == "NEGOTIATE_ALLREDUCE")
-        t.next.ready_ns.try_emplace(*rank, *e.at_ns);
+      const auto rank = whole(e.name);
+      if (!rank || t.open.empty() || t.open.front() != "NEGOTIATE_ALLREDUCE") return;
+      if (*e.at_ns < t.next.asked_ns && backward++ == 0) first_backward = t.name;
+      t.next.ready_ns.try_emplace(*rank, *e.at_ns);
     } else if (t.open.empty()) {
       ++unpaired;
     } else {
       const std::string name = std::move(t.open.back());
       t.open.pop_back();
-      if (t.open.empty() && name == "ALLREDUCE") end(t, e);
+      if (!t.open.empty()) return;
+      pass(t, *e.at_ns);
+      if (name == "ALLREDUCE") end(t, e);
     }
+  }
+
+  // Counts an event that lies before what it follows. Marks of ranks follow the begin of the negotiation, in any order;
+  // events within an all-reduce are not looked at.
+  void pass(Tensor& t, std::int64_t at_ns) {
+    if (at_ns < t.latest_ns && backward++ == 0) first_backward = t.name;
+    t.latest_ns = at_ns;
   }
 
   void begin(Tensor& t, const Event& e) {
@@ -193,11 +194,6 @@ class Reader {
   }
 };
 
-void parse(const std::string& text, const std::string& path, Reader& reader) {
-  json::Document document(text, path);
-  document.read([&](const json::Value& root) { reader.read(root); });
-}
-
 // A gradient of the chosen step.
 struct Gradient {
   const Tensor* tensor = nullptr;
@@ -210,20 +206,22 @@ class Builder {
   Builder(const Reader& in, const std::string& path, ImportReport& report) : in_(in), path_(path), report_(report) {}
 
   void build(graph::Graph& g) {
+    if (in_.backward > 0)
+      refuse_file(path_,
+                  fmt::format("time runs backward at {}, first of tensor \"{}\"", plural(in_.backward, "event"),
+                              escape_control(in_.first_backward)),
+                  "give the timeline of one run as Horovod wrote it");
     for (const auto& [kind, n] : in_.other_kinds)
       if (kind != "BROADCAST" && kind != "BARRIER" && kind != "JOIN")
-        refuse(path_, fmt::format("{} collectives are of kind {}, which a workload cannot hold", n, kind),
-               "a workload has gradients that are summed over all workers: all-reduces");
+        refuse_file(path_, fmt::format("{} collectives are of kind {}, which a workload cannot hold", n, kind),
+                    "a workload has gradients that are summed over all workers: all-reduces");
     choose_tensors();
     const std::size_t step = choose_step();
     make_graph(g, step);
     describe_ranks();
-    const auto note = [&](std::size_t n, const char* what) {
-      if (n > 0) report_.dropped.push_back(fmt::format("{} {}", n, what));
-    };
-    for (const auto& [kind, n] : in_.other_kinds) note(n, "broadcasts or barriers");
-    note(in_.timeless, "events without a time");
-    note(in_.unpaired, "ends without a begin");
+    for (const auto& [kind, n] : in_.other_kinds) note_count(report_.dropped, n, "broadcasts or barriers");
+    note_count(report_.dropped, in_.timeless, "events without a time");
+    note_count(report_.dropped, in_.unpaired, "ends without a begin");
   }
 
  private:
@@ -231,7 +229,8 @@ class Builder {
     std::vector<std::size_t> counts;
     for (const auto& [process, t] : in_.tensors)
       if (!t.reductions.empty()) counts.push_back(t.reductions.size());
-    if (counts.empty()) refuse(path_, "no all-reduce ends in the timeline", "trace a job that trains with Horovod");
+    if (counts.empty())
+      refuse_file(path_, "no all-reduce ends in the timeline", "trace a job that trains with Horovod");
     std::nth_element(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(counts.size() / 2), counts.end());
     const std::size_t usual = counts[counts.size() / 2];
     steps_ = usual;
@@ -245,7 +244,7 @@ class Builder {
       tensors_.push_back(&t);
       steps_ = std::min(steps_, t.reductions.size());
     }
-    if (rare > 0) report_.dropped.push_back(fmt::format("{} tensors that are not reduced in every step", rare));
+    note_count(report_.dropped, rare, "tensors that are not reduced in every step");
     refuse_cut_step(usual);
   }
 
@@ -258,8 +257,9 @@ class Builder {
       return t->reductions.size() < usual && t->reductions.front().begin_ns > first_end;
     });
     if (late > 0)
-      refuse(path_, fmt::format("{} tensors are not reduced in the first step: the timeline begins within it", late),
-             "take its events out of the file");
+      refuse_file(path_,
+                  fmt::format("{} tensors are not reduced in the first step: the timeline begins within it", late),
+                  "take its events out of the file");
   }
 
   std::int64_t end_of(std::size_t step) const {
@@ -294,8 +294,8 @@ class Builder {
     for (const Tensor* t : tensors_) {
       const auto bytes = bytes_of(*t);
       if (!bytes || *bytes < 1)
-        refuse(path_, fmt::format("tensor \"{}\" has dtype \"{}\" and shape \"{}\": its bytes are not known",
-                                  escape_control(t->name), escape_control(t->type), escape_control(t->shape)));
+        refuse_file(path_, fmt::format("tensor \"{}\" has dtype \"{}\" and shape \"{}\": its bytes are not known",
+                                       escape_control(t->name), escape_control(t->type), escape_control(t->shape)));
       gradients.push_back({t, ready(t->reductions[step]), *bytes});
     }
     std::stable_sort(gradients.begin(), gradients.end(),
@@ -303,7 +303,14 @@ class Builder {
     graph::Op forward;
     forward.name = "forward";
     std::int64_t at = gradients.front().ready_ns;
-    if (step > 0) forward.time = Duration::ns(between(end_of(step - 1), at));
+    if (step > 0) {
+      const std::int64_t before = end_of(step - 1);
+      forward.time = Duration::ns(between(before, at));
+      if (at < before)
+        report_.guessed.push_back(fmt::format(
+            "the forward pass takes no time: the first gradient was ready {:.3f} ms before the step before it ended",
+            static_cast<double>(before - at) * 1e-6));
+    }
     g.ops.push_back(std::move(forward));
     double reducing_ms = 0;
     for (const Gradient& gradient : gradients) {
@@ -336,7 +343,7 @@ class Builder {
 
   std::int64_t between(std::int64_t from, std::int64_t to) const {
     const std::int64_t length = std::max<std::int64_t>(0, to - from);
-    if (length > kLongestNs) refuse(path_, "an hour or more lies between two gradients", "is the file damaged?");
+    if (length > kLongestNs) refuse_file(path_, "an hour or more lies between two gradients", "is the file damaged?");
     return length;
   }
 
@@ -383,30 +390,15 @@ bool is_horovod(std::string_view text) {
 ImportResult import_horovod(const std::string& text, const std::string& path, const ImportOptions& options) {
   ImportResult result;
   Reader reader;
-  try {
-    parse(text, path, reader);
-  } catch (const UserError&) {
-    const json::Repair repaired = json::repair(text);
-    if (!repaired.changed()) throw;
-    reader = {};
-    parse(repaired.text, path, reader);
-    result.report.repaired = repaired.notes();
-  }
-  graph::Graph& g = result.graph;
-  Builder(reader, path, result.report).build(g);
-  const std::string leaf = path.substr(path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1);
-  const std::string stem = leaf.substr(0, leaf.find('.'));
-  g.name = !options.name.empty() ? options.name : stem.empty() ? "horovod" : stem;
-  g.source = options.source.empty() ? "Horovod timeline " + leaf : options.source;
-  g.batch = options.batch.value_or(1);
-  std::vector<Diagnostic> wrong = graph::check(g);
-  for (Diagnostic& d : wrong) d.span.file = path;
-  if (!wrong.empty()) throw UserError(std::move(wrong));
+  result.report.repaired = json::read_repaired(
+      text, path, [&](const json::Value& root) { reader.read(root); }, [&] { reader = {}; });
+  const graph::Graph& g = result.graph;
+  Builder(reader, path, result.report).build(result.graph);
+  finish_graph(result, path, options, {"horovod", "Horovod timeline", "timeline"});
   Bytes bytes;
   for (const graph::Parameter& p : g.parameters) bytes = bytes + p.bytes;
   result.report.read.push_back(
       fmt::format("{} events; {} gradients of {} bytes", reader.events, g.parameters.size(), bytes.count()));
-  if (!options.batch) result.report.guessed.emplace_back("batch 1: the timeline does not say it; --batch sets it");
   return result;
 }
 

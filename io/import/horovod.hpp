@@ -12,7 +12,8 @@
 // then one backward op per gradient, in order of readiness on rank 0, from the readiness before it to its own.
 // Parameters: one per tensor, of its bytes. The times of all-reduces are dropped, the simulated network gives them.
 // Ranks: how late each was ready on the mean, is said: a record of stragglers.
-// Refused: steps with allgathers or alltoalls (a workload would lose them); no all-reduce; an unknown dtype or shape.
+// Refused: steps with allgathers or alltoalls (a workload would lose them); no all-reduce; an unknown dtype or shape; a
+// begin or end before the one of the same tensor that it follows (time runs backward).
 // Broadcasts are dropped, and tensors that are not reduced in every step. Cost: O(text + events log events).
 #pragma once
 

@@ -10,6 +10,7 @@
 #include "io/import/astra_sim.hpp"
 #include "io/import/chakra.hpp"
 #include "io/import/chrome_events.hpp"
+#include "io/import/common.hpp"
 #include "io/import/horovod.hpp"
 #include "io/import/kineto.hpp"
 #include "io/import/pipedream.hpp"
@@ -24,14 +25,6 @@
 namespace stretto::io {
 
 namespace {
-
-[[noreturn]] void fail(const std::string& path, std::string message, std::string hint) {
-  Diagnostic d;
-  d.span.file = path;
-  d.message = std::move(message);
-  d.hint = std::move(hint);
-  throw UserError({d});
-}
 
 const Importer& choose(const std::string& text, const std::string& path, const ImportOptions& options) {
   const std::vector<Importer>& all = importers();
@@ -50,7 +43,7 @@ const Importer& choose(const std::string& text, const std::string& path, const I
   }
   for (const Importer& i : all)
     if (i.detect(text)) return i;
-  fail(path, text.empty() ? "the file is empty" : "the content is of no known format", known);
+  refuse_file(path, text.empty() ? "the file is empty" : "the content is of no known format", known);
 }
 
 void check_batch(const ImportOptions& options) {
@@ -60,18 +53,28 @@ void check_batch(const ImportOptions& options) {
 
 // Files beside the one that is imported, for formats that read them.
 void check_companions(const Importer& importer, const std::string& path, const ImportOptions& options) {
-  if (!options.rank_paths.empty() && importer.name != "kineto")
-    fail(path, fmt::format("further ranks (--rank) are for Kineto traces, this is of format {}", importer.name),
-         "import each file by itself");
+  if (!options.rank_paths.empty() && !importer.ranks)
+    refuse_file(
+        path,
+        fmt::format("further ranks (--rank) are for Kineto and Chakra traces, this is of format {}", importer.name),
+        "import each file by itself");
   if (importer.name == "tensorflow-timeline" || importer.name == "tensorflow") return;
   if (!options.graph_path.empty())
-    fail(path, fmt::format("a GraphDef (--graph) is for traces of TensorFlow, this is of format {}", importer.name),
-         "leave it out");
+    refuse_file(path,
+                fmt::format("a GraphDef (--graph) is for traces of TensorFlow, this is of format {}", importer.name),
+                "leave it out");
   if (!options.variables_path.empty())
-    fail(path,
-         fmt::format("a table of variables (--variables) is for timelines of TensorFlow, this is of format {}",
-                     importer.name),
-         "leave it out");
+    refuse_file(path,
+                fmt::format("a table of variables (--variables) is for timelines of TensorFlow, this is of format {}",
+                            importer.name),
+                "leave it out");
+}
+
+// With what the importer's row says.
+ImportResult said_by(const Importer& importer, ImportResult result) {
+  result.format = std::string(importer.name);
+  result.all_reduce = importer.all_reduce;
+  return result;
 }
 
 // The importer of a regular file that is read piece by piece; null: another, or the file has to be read to tell.
@@ -102,14 +105,36 @@ const std::vector<Importer>& importers() {
       {"pipedream", "graph.txt of the PipeDream profiler", is_pipedream, import_pipedream},
       {"stragglers", "trace of StragglerAnalysis, for `stretto stragglers`", is_straggler_trace,
        import_straggler_trace},
-      {"horovod", "Horovod timeline", is_horovod, import_horovod},
-      {"astra-sim", "text workload of ASTRA-sim 1 or SimAI", is_astra_sim, import_astra_sim},
-      {"chakra", "Chakra execution trace of one rank, .et or JSON", is_chakra, import_chakra},
-      {"kineto", "trace of the PyTorch profiler (Kineto), of one rank or, with --rank, several", is_kineto,
-       import_kineto, import_kineto_file},
+      {.name = "horovod",
+       .help = "Horovod timeline",
+       .detect = is_horovod,
+       .import = import_horovod,
+       .all_reduce = true},
+      {.name = "astra-sim",
+       .help = "text workload of ASTRA-sim 1 or SimAI",
+       .detect = is_astra_sim,
+       .import = import_astra_sim,
+       .all_reduce = true},
+      {.name = "chakra",
+       .help = "Chakra execution trace, .et or JSON, of one rank or, with --rank, several",
+       .detect = is_chakra,
+       .import = import_chakra,
+       .all_reduce = true,
+       .ranks = true},
+      {.name = "kineto",
+       .help = "trace of the PyTorch profiler (Kineto), of one rank or, with --rank, several",
+       .detect = is_kineto,
+       .import = import_kineto,
+       .import_file = import_kineto_file,
+       .all_reduce = true,
+       .ranks = true},
       {"tensorflow-timeline", "Chrome trace of a TensorFlow step, with --graph or --variables", is_tensorflow_timeline,
        import_tensorflow_timeline},
-      {"pytorch-et", "execution trace of PyTorch: operations and bytes, no times", is_pytorch_et, import_pytorch_et},
+      {.name = "pytorch-et",
+       .help = "execution trace of PyTorch: operations and bytes, no times",
+       .detect = is_pytorch_et,
+       .import = import_pytorch_et,
+       .all_reduce = true},
       {"tensorboard", "the GraphDef in an event file of TensorBoard", is_tensorboard, import_tensorboard},
       {"tensorflow", "GraphDef, or RunMetadata with its GraphDef, binary or text", is_tensorflow, import_tensorflow},
   };
@@ -120,18 +145,14 @@ ImportResult import_text(const std::string& text, const std::string& path, const
   check_batch(options);
   const Importer& importer = choose(text, path, options);
   check_companions(importer, path, options);
-  ImportResult result = importer.import(text, path, options);
-  result.format = std::string(importer.name);
-  return result;
+  return said_by(importer, importer.import(text, path, options));
 }
 
 ImportResult import_any(const std::string& path, const ImportOptions& options) {
   if (const Importer* const importer = piecewise(path, options)) {
     check_batch(options);
     check_companions(*importer, path, options);
-    ImportResult result = importer->import_file(path, options);
-    result.format = std::string(importer->name);
-    return result;
+    return said_by(*importer, importer->import_file(path, options));
   }
   return import_text(file::read(path), path, options);
 }

@@ -21,7 +21,7 @@ struct ImportOptions {
   std::optional<std::int64_t> batch;         // samples per step; none: from the file, or guessed and said
   std::string graph_path = {};               // the GraphDef that belongs to a TensorFlow trace; empty: none
   std::string variables_path = {};           // table of variables' bytes for a TensorFlow timeline; empty: none
-  std::vector<std::string> rank_paths = {};  // Kineto traces of further ranks of the same job
+  std::vector<std::string> rank_paths = {};  // traces of further ranks of the same job
 };
 
 // Notes for people, one sentence each.
@@ -37,6 +37,7 @@ struct ImportResult {
   ImportReport report;
   std::string format;
   std::string device = {};  // what the profiled ops ran on: "cpu" or "gpu"; empty: the file does not say
+  bool all_reduce = false;  // as the importer's row says
 };
 
 // One supported format. `detect` looks at the (unpacked) text and must not throw.
@@ -47,6 +48,8 @@ struct Importer {
   ImportResult (*import)(const std::string& text, const std::string& path, const ImportOptions& options);
   // The same of a regular file, for formats whose files do not fit into memory; null: the text is read as a whole.
   ImportResult (*import_file)(const std::string& path, const ImportOptions& options) = nullptr;
+  bool all_reduce = false;  // the traced jobs exchange their gradients by all-reduce
+  bool ranks = false;       // takes ImportOptions::rank_paths
 };
 
 // All formats, in the order in which they are tried.

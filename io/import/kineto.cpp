@@ -4,17 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
-#include <system_error>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "io/import/kineto_format.hpp"
 #include "io/import/kineto_ranks.hpp"
-#include "models/graph/check.hpp"
 #include "sim/base/diagnostic.hpp"
 
 namespace stretto::io {
@@ -26,22 +24,7 @@ using graph::Phase;
 
 constexpr std::size_t kNameLength = 60;
 
-[[noreturn]] void refuse(const std::string& path, std::string message, std::string hint = "") {
-  Diagnostic d;
-  d.span.file = path;
-  d.message = std::move(message);
-  d.hint = std::move(hint);
-  throw UserError({d});
-}
-
 double ms(std::int64_t ns) { return static_cast<double>(ns) * 1e-6; }
-
-// Throws what graph::check finds.
-void check(const graph::Graph& g, const std::string& path) {
-  std::vector<Diagnostic> wrong = graph::check(g);
-  for (Diagnostic& d : wrong) d.span.file = path;
-  if (!wrong.empty()) throw UserError(std::move(wrong));
-}
 
 // The launch with a kernel's correlation; none if it is not in the trace.
 const KinetoSpan* launch_of(const KinetoTrace& trace, const KinetoKernel& k) {
@@ -82,7 +65,7 @@ std::vector<KinetoKernel> choose_step(const KinetoTrace& trace, const std::strin
       report.dropped.push_back(fmt::format("{} kernels of other steps", trace.kernels.size() - kernels.size()));
     return kernels;
   }
-  refuse(path, "no kernel was launched within a ProfilerStep", "are runtime events (cuda_runtime) in the trace?");
+  refuse_file(path, "no kernel was launched within a ProfilerStep", "are runtime events (cuda_runtime) in the trace?");
 }
 
 // "5 sendrecv, 2 allgather"
@@ -119,9 +102,10 @@ std::vector<KinetoKernel> sort_out(std::vector<KinetoKernel> kernels, const std:
     kept.push_back(std::move(k));
   }
   if (!lost.empty()) {
-    refuse(path, fmt::format("NCCL kernels of a step move what a workload cannot hold: {}", listed(lost)),
-           "a workload has gradients that are summed over all workers: all-reduces; with the traces of other ranks "
-           "(--rank) others are kept as ops of fixed time");
+    refuse_file(
+        path, fmt::format("NCCL kernels of a step move what a workload cannot hold: {}", listed(lost)),
+        "a workload has gradients that are summed over all workers: all-reduces; with the traces of other ranks "
+        "(--rank) others are kept as ops of fixed time");
   }
   if (!kept_kinds.empty())
     report.guessed.push_back(
@@ -129,8 +113,8 @@ std::vector<KinetoKernel> sort_out(std::vector<KinetoKernel> kernels, const std:
                     "does not change them",
                     listed(kept_kinds), kept_ms));
   if (sizeless > 0)
-    refuse(path, fmt::format("{} NCCL all-reduces do not say their size (\"In msg nelems\", \"dtype\")", sizeless),
-           "PyTorch 2.2 or later writes it");
+    refuse_file(path, fmt::format("{} NCCL all-reduces do not say their size (\"In msg nelems\", \"dtype\")", sizeless),
+                "PyTorch 2.2 or later writes it");
   if (dropped > 0) report.dropped.push_back(fmt::format("{} NCCL broadcasts or barriers", dropped));
   return kept;
 }
@@ -162,6 +146,7 @@ class Builder {
     make_ops(g);
     make_phases(g, report);
     make_reads(g, report);
+    if (streams_ > 1) report.guessed.emplace_back("an op waits for what had ended on other streams before it began");
   }
 
   // Of a graph that has passed graph::check, so that its sums fit.
@@ -197,7 +182,6 @@ class Builder {
           fmt::format("the all-reduces moved {:.0f} bytes in {:.3f} ms (least over the ranks), {:.3f} "
                       "GB/s",
                       least_bytes, least_ms, least_bytes / least_ms * 1e-6));
-    if (streams_ > 1) report.guessed.emplace_back("an op waits for what had ended on other streams before it began");
   }
 
  private:
@@ -287,27 +271,16 @@ ImportResult to_workload(const KinetoTrace& trace, ImportReport report, const st
                          const ImportOptions& options) {
   ImportResult result;
   result.report = std::move(report);
-  if (trace.kernels.empty())
-    refuse(path, "no event on a device (category kernel, gpu_memcpy or gpu_memset)",
-           "profile with ProfilerActivity.CUDA");
+  if (trace.kernels.empty()) kineto::refuse_no_work(path, trace.timeless_works, "profile with ProfilerActivity.CUDA");
   const std::vector<KinetoKernel> kernels = sort_out(choose_step(trace, path, result.report), path, result.report);
-  if (kernels.empty()) refuse(path, "the step has only broadcasts and barriers");
-  graph::Graph& g = result.graph;
-  const std::string leaf = path.substr(path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1);
-  const std::string stem = leaf.substr(0, leaf.find('.'));
-  g.name = !options.name.empty() ? options.name : stem.empty() ? "kineto" : stem;
-  g.source = options.source.empty() ? "PyTorch Kineto trace " + leaf : options.source;
-  g.batch = options.batch.value_or(1);
+  if (kernels.empty()) refuse_file(path, "the step has only broadcasts and barriers");
   result.device = "gpu";
   Builder builder(trace, kernels);
-  builder.build(g, result.report);
-  check(g, path);
-  builder.report_totals(g, result.report);
-  if (!options.batch) result.report.guessed.push_back("batch 1: the trace does not say it; --batch sets it");
+  builder.build(result.graph, result.report);
+  finish_graph(result, path, options, {"kineto", "PyTorch Kineto trace", "trace"});
+  builder.report_totals(result.graph, result.report);
   return result;
 }
-
-std::string leaf_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 double computing_ms(const KinetoTrace& trace) {
   std::int64_t sum = 0;
@@ -321,20 +294,16 @@ void match_ranks(KinetoTrace& trace, const std::string& path, const ImportOption
   const double own_ms = computing_ms(trace);
   report.read.push_back(fmt::format("{} ranks; {} computes {:.3f} ms", options.rank_paths.size() + 1,
                                     escape_control(leaf_of(path)), own_ms));
-  std::vector<std::string> earlier{path};
+  check_rank_paths(path, options.rank_paths);
   for (const std::string& other_path : options.rank_paths) {
-    for (const std::string& file : earlier)
-      if (std::error_code none; std::filesystem::equivalent(file, other_path, none))
-        refuse(other_path, fmt::format("the same file as {}", escape_control(file)), "each file is another rank's");
-    earlier.push_back(other_path);
     ImportReport other_report;
     const KinetoTrace other = read_kineto_file(other_path, other_report);
     const auto match = match_rank(trace, other);
     if (!match)
-      refuse(other_path,
-             fmt::format("its collectives do not match those of {}: no offset of the clocks is certain",
-                         escape_control(path)),
-             "the files must be of the same steps of one job, each of one rank");
+      refuse_file(other_path,
+                  fmt::format("its collectives do not match those of {}: no offset of the clocks is certain",
+                              escape_control(path)),
+                  "the files must be of the same steps of one job, each of one rank");
     report.read.push_back(fmt::format(
         "{}: clock {:+.3f} us, {} of {} collectives matched; computes {:.3f} ms ({:+.1f} %)",
         escape_control(leaf_of(other_path)), static_cast<double>(match->offset_ns) * 1e-3, match->pairs,

@@ -21,7 +21,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "io/import/import.hpp"
 #include "io/import/kineto_events.hpp"

@@ -6,14 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <optional>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
 
-#include "io/import/chrome_events.hpp"
-#include "io/import/decimal.hpp"
-#include "sim/base/diagnostic.hpp"
+#include "io/import/kineto_format.hpp"
 
 namespace stretto::io {
 
@@ -22,9 +19,6 @@ namespace {
 using timeline::DeviceWait;
 using timeline::HostDevice;
 
-constexpr int kUsToNs = 3;
-constexpr std::int64_t kMostNs = 100'000'000'000'000;
-constexpr std::int64_t kLatestNs = 4'000'000'000'000'000'000;
 constexpr std::int64_t kNoCorrelation = -1;
 
 constexpr std::array<std::string_view, 11> kKeys = {"ph",
@@ -90,34 +84,33 @@ class Collector {
     ++events_;
     if (e[kPhase].text != "X") return;
     const std::string_view category = e[kCategory].text;
-    const bool call = same_word(category, "cuda_runtime") || same_word(category, "cuda_driver");
+    const bool call = kineto::is_runtime_call(category);
     const bool op = same_word(category, "cpu_op");
-    const bool work =
-        same_word(category, "kernel") || same_word(category, "gpu_memcpy") || same_word(category, "gpu_memset");
+    const bool work = kineto::is_device_work(category);
     const bool sync = same_word(category, "cuda_sync");
     const bool annotation = same_word(category, "user_annotation");
     if (!call && !op && !work && !sync && !annotation) return;
-    const auto start = number(e[kStart], kUsToNs);
-    const auto length = number(e[kLength], kUsToNs);
-    if (!start || *start > kLatestNs || !length || *length > kMostNs) {
+    const auto start = kineto::time_of(e[kStart]);
+    const auto length = kineto::time_of(e[kLength]);
+    if (!kineto::usable(start, length)) {
       ++timeless_;
+      if (work) ++timeless_works_;
       return;
     }
     const std::int64_t end = *start + *length;
-    const std::int64_t correlation = number(e[kCorrelation], 0).value_or(kNoCorrelation);
+    const std::int64_t correlation = kineto::whole_of(e[kCorrelation]).value_or(kNoCorrelation);
     if (call || op) {
       if (call && correlation >= 0) calls_.emplace(correlation, static_cast<std::int64_t>(out_.calls.size()));
       out_.calls.push_back(
           {names_.of(e[kName].text), key(e[kProcess], e[kThread]), *start, end, call && may_wait(e[kName].text)});
     } else if (work) {
-      out_.works.push_back({names_.of(e[kName].text),
-                            key(e[kProcess], e[kStream].text.empty() ? e[kThread] : e[kStream]), *start, end,
-                            correlation, -1});
+      out_.works.push_back({names_.of(e[kName].text), key(e[kProcess], kineto::stream_of(e[kStream], e[kThread])),
+                            *start, end, correlation, -1});
     } else if (annotation) {
       out_.annotations.push_back({names_.of(e[kName].text), *start, end});
     } else {
       syncs_.push_back({std::string(e[kName].text), key(e[kProcess], e[kStream]), key(e[kProcess], e[kWaitStream]),
-                        correlation, number(e[kWaitRecord], 0).value_or(kNoCorrelation), end});
+                        correlation, kineto::whole_of(e[kWaitRecord]).value_or(kNoCorrelation), end});
     }
   }
 
@@ -140,10 +133,8 @@ class Collector {
     out_.names = names_.take();
     report.read.push_back(fmt::format("{} events: {} calls of the host, {} works of the device, {} waits", events_,
                                       out_.calls.size(), out_.works.size(), out_.waits.size()));
-    const auto note = [&](std::size_t n, const char* what) {
-      if (n > 0) report.dropped.push_back(fmt::format("{} {}", n, what));
-    };
-    note(timeless_, "events without begin or duration, or of more than 28 hours");
+    const auto note = [&](std::size_t n, const char* what) { note_count(report.dropped, n, what); };
+    note(timeless_, kineto::kTimeless);
     note(copies_, "exact copies of works");
     note(unlaunched_, "works whose launch is not in the trace: no path leads through them");
     note(unresolved_, "waits for events that were recorded before anything was launched, or outside the trace");
@@ -159,11 +150,6 @@ class Collector {
     std::int64_t record = 0;
     std::int64_t end_ns = 0;
   };
-
-  static std::optional<std::int64_t> number(const json::Cell& cell, int shift) {
-    const auto scaled = parse_scaled(cell.text, shift);
-    return scaled && (shift > 0 || scaled->exact) ? std::optional(scaled->value) : std::nullopt;
-  }
 
   std::uint32_t key(const json::Cell& process, const json::Cell& lane) {
     scratch_.assign(process.text).append("/").append(lane.text);
@@ -185,13 +171,9 @@ class Collector {
   }
 
   void refuse_empty(const std::string& path) const {
-    if (!out_.calls.empty() && !out_.works.empty()) return;
-    Diagnostic d;
-    d.span.file = path;
-    d.message = out_.works.empty() ? "no event on a device (category kernel, gpu_memcpy or gpu_memset)"
-                                   : "no calls of the host (category cpu_op or cuda_runtime)";
-    d.hint = "profile with ProfilerActivity.CPU and ProfilerActivity.CUDA";
-    throw UserError({d});
+    constexpr const char* kHint = "profile with ProfilerActivity.CPU and ProfilerActivity.CUDA";
+    if (out_.works.empty()) kineto::refuse_no_work(path, timeless_works_, kHint);
+    if (out_.calls.empty()) refuse_file(path, "no calls of the host (category cpu_op or cuda_runtime)", kHint);
   }
 
   // The work that was launched last on a stream no later than `at`; -1: none.
@@ -242,6 +224,7 @@ class Collector {
   std::string scratch_;
   std::size_t events_ = 0;
   std::size_t timeless_ = 0;
+  std::size_t timeless_works_ = 0;
   std::size_t copies_ = 0;
   std::size_t unlaunched_ = 0;
   std::size_t unresolved_ = 0;

@@ -11,7 +11,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "io/import/import.hpp"
 #include "models/timeline/host_device.hpp"

@@ -8,17 +8,12 @@
 #include <tuple>
 #include <utility>
 
-#include "io/import/chrome_events.hpp"
-#include "io/import/decimal.hpp"
-#include "sim/base/diagnostic.hpp"
+#include "io/import/kineto_format.hpp"
 
 namespace stretto::io {
 
 namespace {
 
-constexpr int kUsToNs = 3;
-constexpr std::int64_t kMostNs = 100'000'000'000'000;          // 28 hours
-constexpr std::int64_t kLatestNs = 4'000'000'000'000'000'000;  // the year 2096
 constexpr std::size_t kHead = std::size_t{1} << 18;
 constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
 constexpr std::string_view kBackward = "autograd::engine::evaluate_function";
@@ -82,9 +77,6 @@ enum Key : std::size_t {
 
 using Cells = std::vector<json::Cell>;
 
-// A text or number as text; "" for anything else.
-std::string_view label(const json::Cell& cell) { return cell.text; }
-
 struct Counts {
   std::size_t events = 0;
   std::size_t timeless = 0;  // X events without usable times
@@ -98,71 +90,64 @@ class Keeper {
 
   void take(const Cells& e) {
     ++counts_.events;
-    if (label(e[kPhase]) != "X") return;
-    const std::string_view category = label(e[kCategory]);
-    const bool kernel = same_word(category, "kernel");
-    const bool device = kernel || same_word(category, "gpu_memcpy") || same_word(category, "gpu_memset");
-    const bool launch =
-        same_word(category, "cuda_runtime") || same_word(category, "cuda_driver") || same_word(category, "runtime");
-    const bool backward = label(e[kName]).starts_with(kBackward);
-    const bool step = same_word(category, "user_annotation") && label(e[kName]).starts_with("ProfilerStep");
+    if (e[kPhase].text != "X") return;
+    const std::string_view category = e[kCategory].text;
+    const bool device = kineto::is_device_work(category);
+    const bool launch = kineto::is_runtime_call(category) || same_word(category, "runtime");
+    const bool backward = e[kName].text.starts_with(kBackward);
+    const bool step = same_word(category, "user_annotation") && e[kName].text.starts_with("ProfilerStep");
     if (!device && !launch && !backward && !step) return;
     const auto start = time(e[kStart]);
     const auto length = time(e[kLength]);
-    if (!start || *start > kLatestNs || !length || *length > kMostNs) {
+    if (!kineto::usable(start, length)) {
       ++counts_.timeless;
+      if (device) ++trace_.timeless_works;
       return;
     }
     if (device) {
-      keep_kernel(e, *start, *length, kernel);
+      keep_kernel(e, *start, *length, same_word(category, "kernel"));
       return;
     }
-    const auto correlation = whole(e[kCorrelation]);
+    const auto correlation = kineto::whole_of(e[kCorrelation]);
     if (launch && !step && !backward && !correlation) return;
-    const KinetoSpan span{step ? trace_.keep(label(e[kName])) : std::string_view(), joined(e[kProcess], e[kThread]),
+    const KinetoSpan span{step ? trace_.keep(e[kName].text) : std::string_view(), joined(e[kProcess], e[kThread]),
                           *start, *start + *length, correlation.value_or(0)};
     (step ? trace_.steps : backward ? trace_.backward : trace_.launches).push_back(span);
   }
 
  private:
   std::optional<std::int64_t> time(const json::Cell& cell) {
-    const auto scaled = parse_scaled(label(cell), kUsToNs);
-    if (!scaled) return std::nullopt;
-    if (cell.kind == json::Kind::String) ++counts_.text_times;
-    return scaled->value;
-  }
-
-  static std::optional<std::int64_t> whole(const json::Cell& cell) {
-    const auto scaled = parse_scaled(label(cell), 0);
-    return scaled && scaled->exact ? std::optional(scaled->value) : std::nullopt;
+    const auto value = kineto::time_of(cell);
+    if (value && cell.kind == json::Kind::String) ++counts_.text_times;
+    return value;
   }
 
   std::string_view joined(const json::Cell& a, const json::Cell& b) {
-    scratch_.assign(label(a)).append("/").append(label(b));
+    scratch_.assign(a.text).append("/").append(b.text);
     return trace_.keep(scratch_);
   }
 
   void keep_kernel(const Cells& e, std::int64_t start, std::int64_t length, bool kernel) {
     KinetoKernel k;
-    k.stream = joined(e[kProcess], label(e[kStream]).empty() ? e[kThread] : e[kStream]);
+    k.stream = joined(e[kProcess], kineto::stream_of(e[kStream], e[kThread]));
     k.start_ns = start;
     k.duration_ns = length;
-    k.correlation = whole(e[kCorrelation]);
+    k.correlation = kineto::whole_of(e[kCorrelation]);
     if (kernel) {
-      const std::string kind = label(e[kKind]).empty() ? collective_of(label(e[kName])) : lower_case(label(e[kKind]));
+      const std::string kind = e[kKind].text.empty() ? collective_of(e[kName].text) : lower_case(e[kKind].text);
       if (!kind.empty()) {
         KinetoCollective c;
         c.kind = trace_.keep(kind);
-        const std::string name = lower_case(label(e[kType]));
+        const std::string name = lower_case(e[kType].text);
         const auto* const type =
             std::find_if(kTypes.begin(), kTypes.end(), [&](const auto& t) { return t.first == name; });
-        const auto elements = whole(e[kCount]);
+        const auto elements = kineto::whole_of(e[kCount]);
         if (elements && type != kTypes.end() && *elements >= 0 && *elements <= kMostElements)
           c.bytes = *elements * type->second;
         k.collective = c;
       }
     }
-    k.name = trace_.keep(label(e[kName]));
+    k.name = trace_.keep(e[kName].text);
     trace_.kernels.push_back(k);
   }
 
@@ -196,12 +181,9 @@ void sort(KinetoTrace& trace, Counts& counts) {
 void finish(KinetoTrace& trace, Counts& counts, ImportReport& report) {
   sort(trace, counts);
   report.read.push_back(fmt::format("{} events, {} of them on the device", counts.events, trace.kernels.size()));
-  const auto note = [](std::vector<std::string>& list, std::size_t n, const char* what) {
-    if (n > 0) list.push_back(fmt::format("{} {}", n, what));
-  };
-  note(report.dropped, counts.timeless, "events without begin or duration, or of more than 28 hours");
-  note(report.dropped, counts.copies, "exact copies of kernels");
-  note(report.repaired, counts.text_times, "times written as text");
+  note_count(report.dropped, counts.timeless, kineto::kTimeless);
+  note_count(report.dropped, counts.copies, "exact copies of kernels");
+  note_count(report.repaired, counts.text_times, "times written as text");
 }
 
 }  // namespace

@@ -63,6 +63,7 @@ struct KinetoTrace {
   std::vector<KinetoSpan> launches;   // by correlation
   std::vector<KinetoSpan> backward;   // by thread, begin
   std::vector<KinetoSpan> steps;      // by begin
+  std::size_t timeless_works = 0;     // events of the device that have no usable times
 
  private:
   std::unordered_set<std::string> texts_;  // whose elements never move

@@ -13,7 +13,8 @@ namespace stretto::io {
 namespace {
 
 constexpr std::int64_t kWindowNs = 1'000'000;
-constexpr std::size_t kMostPaired = 2'000;  // collectives of a rank whose pairs are looked at for the offset
+constexpr std::size_t kMostPaired = 1'000;  // collectives of a kind and rank whose pairs are looked at for the offset
+constexpr std::size_t kMostPairs = kMostPaired * kMostPaired;  // of all kinds
 
 // Indices into a trace's kernels by what must agree, in order of their ends.
 using Collectives = std::map<std::pair<std::string, std::int64_t>, std::vector<std::size_t>>;
@@ -37,20 +38,33 @@ std::size_t count(const Collectives& list) {
   return n;
 }
 
+// Differences of ends, sorted. Rare kinds first: few of their pairs are of different collectives.
+std::vector<std::int64_t> differences_of(const KinetoTrace& trace, const Collectives& mine, const KinetoTrace& other,
+                                         const Collectives& theirs) {
+  using Indices = std::vector<std::size_t>;
+  const auto paired = [](const Indices& list) { return std::min(list.size(), kMostPaired); };
+  std::vector<std::pair<const Indices*, const Indices*>> kinds;
+  for (const auto& [what, indices] : mine)
+    if (const auto it = theirs.find(what); it != theirs.end()) kinds.emplace_back(&indices, &it->second);
+  const auto pairs = [&](const auto& kind) { return paired(*kind.first) * paired(*kind.second); };
+  std::stable_sort(kinds.begin(), kinds.end(), [&](const auto& a, const auto& b) { return pairs(a) < pairs(b); });
+  std::vector<std::int64_t> differences;
+  for (const auto& kind : kinds) {
+    if (differences.size() + pairs(kind) > kMostPairs) break;
+    for (std::size_t i = 0; i < paired(*kind.first); ++i)
+      for (std::size_t j = 0; j < paired(*kind.second); ++j)
+        differences.push_back(other.kernels[(*kind.second)[j]].end_ns() - trace.kernels[(*kind.first)[i]].end_ns());
+  }
+  std::sort(differences.begin(), differences.end());
+  return differences;
+}
+
 }  // namespace
 
 std::optional<RankMatch> match_rank(KinetoTrace& trace, const KinetoTrace& other) {
   const Collectives mine = collectives_of(trace);
   const Collectives theirs = collectives_of(other);
-  std::vector<std::int64_t> differences;
-  for (const auto& [what, indices] : mine) {
-    const auto it = theirs.find(what);
-    if (it == theirs.end()) continue;
-    for (std::size_t i = 0; i < std::min(indices.size(), kMostPaired); ++i)
-      for (std::size_t j = 0; j < std::min(it->second.size(), kMostPaired); ++j)
-        differences.push_back(other.kernels[it->second[j]].end_ns() - trace.kernels[indices[i]].end_ns());
-  }
-  std::sort(differences.begin(), differences.end());
+  const std::vector<std::int64_t> differences = differences_of(trace, mine, other, theirs);
   std::size_t best = 0;  // of the windows, the one with most differences: how many, and their median
   std::int64_t offset = 0;
   for (std::size_t from = 0, to = 0; from < differences.size(); ++from) {

@@ -11,7 +11,8 @@
 // pairs at least, and a quarter of the collectives of the rank that has fewer.
 //
 // What a collective moved takes the least of its durations over the ranks: the last to come waits for nobody.
-// Cost: O(n^2 log n) for the first 2,000 collectives of each rank, O(n log n) for the rest.
+// Cost: O(n log n) a rank, and a sort of at most a million differences: of the first 1,000 collectives of each kind,
+// those of rare kinds first.
 #pragma once
 
 #include <cstddef>

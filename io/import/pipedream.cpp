@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "io/file/file.hpp"
+#include "io/import/common.hpp"
 #include "io/import/decimal.hpp"
 #include "io/import/located_check.hpp"
 
@@ -89,14 +89,8 @@ class Parser {
   }
 
   std::optional<std::int64_t> node_number(std::string_view name) {
-    std::int64_t number = 0;
-    std::string_view digits = name;
-    if (digits.starts_with("node")) {
-      digits.remove_prefix(4);
-      const char* end = digits.data() + digits.size();
-      const auto parsed = std::from_chars(digits.data(), end, number);
-      if (!digits.empty() && parsed.ec == std::errc() && parsed.ptr == end && number >= 0) return number;
-    }
+    const auto number = name.starts_with("node") ? parse_whole(name.substr(4)) : std::nullopt;
+    if (number && *number >= 0) return number;
     error(name, "a node is named \"node\" and a number");
     return std::nullopt;
   }
@@ -253,12 +247,10 @@ std::string short_name(const Layer& layer, std::size_t& changed) {
   return clean.empty() ? fmt::format("node{}", layer.number) : fmt::format("node{}/{}", layer.number, clean);
 }
 
-std::string plural(std::size_t n, std::string_view word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); }
-
 // "vgg16" of "vgg16.graph.txt", of "profiles/vgg16/graph.txt", also with ".gz".
 std::string name_of(const std::string& path) {
   std::string_view rest = path;
-  const auto leaf = [&] { return rest.substr(rest.rfind('/') == std::string_view::npos ? 0 : rest.rfind('/') + 1); };
+  const auto leaf = [&] { return rest.substr(rest.rfind('/') + 1); };
   std::string_view name = leaf();
   for (const std::string_view suffix : {".gz", ".txt", ".graph"})
     if (name.size() > suffix.size() && name.ends_with(suffix)) name.remove_suffix(suffix.size());
@@ -321,12 +313,8 @@ void build_graph(const Profile& profile, const std::string& path, ImportResult& 
   std::vector<graph::OpId> last;
   for (std::size_t i = 0; i < n; ++i)
     if (after[i].empty()) last.push_back(forward(i));
-  if (last.size() > kMostLastLayers) {
-    Diagnostic d;
-    d.span.file = path;
-    d.message = fmt::format("{} layers feed no other; at most {} are accepted", last.size(), kMostLastLayers);
-    throw UserError({d});
-  }
+  if (last.size() > kMostLastLayers)
+    refuse_file(path, fmt::format("{} layers feed no other; at most {} are accepted", last.size(), kMostLastLayers));
   std::size_t changed = 0;
   for (std::size_t i = 0; i < n; ++i) {
     const std::string name = short_name(*layers[i], changed);
@@ -407,8 +395,7 @@ ImportResult import_pipedream(const std::string& text, const std::string& path, 
   ImportResult result;
   graph::Graph& g = result.graph;
   g.name = options.name.empty() ? name_of(path) : options.name;
-  const std::string leaf = path.substr(path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1);
-  g.source = options.source.empty() ? "PipeDream profile " + leaf : options.source;
+  g.source = options.source.empty() ? "PipeDream profile " + leaf_of(path) : options.source;
   std::vector<const Layer*> inputs;
   for (const auto& [number, layer] : profile.layers)
     if (is_input(layer)) inputs.push_back(&layer);

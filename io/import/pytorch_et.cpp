@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "io/import/common.hpp"
 #include "io/import/pytorch_et_nodes.hpp"
-#include "models/graph/check.hpp"
 #include "sim/base/diagnostic.hpp"
 
 namespace stretto::io {
@@ -58,14 +58,6 @@ constexpr std::array<std::string_view, 29> kMovesNothing = {"view",
                                                             "lift_fresh",
                                                             "is_nonzero",
                                                             "_has_compatible_shallow_copy_type"};
-
-[[noreturn]] void refuse(const std::string& path, std::string message, std::string hint = "") {
-  Diagnostic d;
-  d.span.file = path;
-  d.message = std::move(message);
-  d.hint = std::move(hint);
-  throw UserError({d});
-}
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
@@ -213,7 +205,7 @@ class Builder {
           continue;
         }
         if (node.collective_bytes < 1)
-          refuse(path_, fmt::format("the all-reduce of node {} does not say its size", node.id));
+          refuse_file(path_, fmt::format("the all-reduce of node {} does not say its size", node.id));
         graph::Parameter p;
         p.name = op.name = fmt::format("all-reduce {}", g.parameters.size());
         p.bytes = Bytes(node.collective_bytes);
@@ -244,18 +236,15 @@ class Builder {
       node_of_.push_back(i);
     }
     if (!lost.empty())
-      refuse(path_,
-             fmt::format("{} collectives are of kind {}, which a workload cannot hold", lost.begin()->second,
-                         escape_control(lost.begin()->first)),
-             "a workload has gradients that are summed over all workers: all-reduces");
+      refuse_file(path_,
+                  fmt::format("{} collectives are of kind {}, which a workload cannot hold", lost.begin()->second,
+                              escape_control(lost.begin()->first)),
+                  "a workload has gradients that are summed over all workers: all-reduces");
     if (!last.valid())
-      refuse(path_, "the step has no op (aten::...) that computes", "is it a trace of one thread alone?");
-    const auto note = [&](std::vector<std::string>& list, std::size_t n, const char* what) {
-      if (n > 0) list.push_back(fmt::format("{} {}", n, what));
-    };
-    note(report_.dropped, free, "ops that only give a tensor another form or make room for one");
-    note(report_.dropped, quiet, "broadcasts, barriers and waits");
-    note(report_.guessed, unknown, "ops have tensors of unknown types, which count 0 bytes");
+      refuse_file(path_, "the step has no op (aten::...) that computes", "is it a trace of one thread alone?");
+    note_count(report_.dropped, free, "ops that only give a tensor another form or make room for one");
+    note_count(report_.dropped, quiet, "broadcasts, barriers and waits");
+    note_count(report_.guessed, unknown, "ops have tensors of unknown types, which count 0 bytes");
     report_.guessed.emplace_back("ops follow each other in the order of their calls: the trace names no streams");
     report_.guessed.emplace_back("no op has a time: an execution trace has none; a device must give the times");
   }
@@ -317,17 +306,8 @@ bool is_pytorch_et(std::string_view text) {
 ImportResult import_pytorch_et(const std::string& text, const std::string& path, const ImportOptions& options) {
   ImportResult result;
   const std::vector<EtNode> nodes = read_et_nodes(text, path);
-  graph::Graph& g = result.graph;
-  Builder(nodes, path, result.report).build(g);
-  const std::string leaf = path.substr(path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1);
-  const std::string stem = leaf.substr(0, leaf.find('.'));
-  g.name = !options.name.empty() ? options.name : stem.empty() ? "pytorch" : stem;
-  g.source = options.source.empty() ? "PyTorch execution trace " + leaf : options.source;
-  g.batch = options.batch.value_or(1);
-  std::vector<Diagnostic> wrong = graph::check(g);
-  for (Diagnostic& d : wrong) d.span.file = path;
-  if (!wrong.empty()) throw UserError(std::move(wrong));
-  if (!options.batch) result.report.guessed.emplace_back("batch 1: the trace does not say it; --batch sets it");
+  Builder(nodes, path, result.report).build(result.graph);
+  finish_graph(result, path, options, {"pytorch", "PyTorch execution trace", "trace"});
   return result;
 }
 

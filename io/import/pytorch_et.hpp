@@ -15,7 +15,9 @@
 // in the backward pass, anything else 1 per element of its outputs; bytes are those of all inputs and outputs.
 // Parameters: every all-reduce that record_param_comms tells of, of the bytes of its tensors; the op that completes its
 // gradient takes no time and follows all ops of lower id. The first op reads all. Broadcasts, barriers and waits are
-// dropped; other collectives, sends and receives are refused. Cost: O(text + nodes log nodes).
+// dropped; other collectives, sends and receives are refused. Refused with place: a dimension that is no whole number
+// of 0 or more, a tensor of more than 2^50 elements, a collective of more than 2^50 bytes or of tensors without a size,
+// a node of more than 4,096 tensors. Cost: O(text + nodes log nodes).
 #pragma once
 
 #include <string>

@@ -5,18 +5,17 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <utility>
 
+#include "io/import/common.hpp"
 #include "io/json/reader.hpp"
-#include "sim/base/diagnostic.hpp"
 
 namespace stretto::io {
 
 namespace {
 
-constexpr std::int64_t kMostElements = std::int64_t{1} << 50;
-constexpr std::size_t kMostTensors = 4'096;  // of one node
+constexpr std::int64_t kMostElements = std::int64_t{1} << 50;  // and bytes of a collective
+constexpr std::size_t kMostTensors = 4'096;                    // of one node
 constexpr std::string_view kComms = "record_param_comms";
 
 constexpr std::array<std::pair<std::string_view, std::int64_t>, 14> kWidths = {{{"float", 4},
@@ -50,30 +49,36 @@ struct Values {
   std::vector<std::string> types;
   std::string first_word;  // of the values, a text that names a collective
   double tensor_bytes = 0;
+  std::size_t unsized = 0;  // tensors among the values whose elements or bytes are no numbers of 0 or more
 };
-
-std::optional<std::int64_t> number(const json::Value& v) {
-  if (v.kind() != json::Kind::Number) return std::nullopt;
-  const auto value = v.number();
-  if (!value || *value < 0 || *value > static_cast<double>(kMostElements)) return std::nullopt;
-  return static_cast<std::int64_t>(*value);
-}
 
 // A shape is a list of numbers; lists of lists hold several.
 // NOLINTNEXTLINE(misc-no-recursion): the reader limits nesting
 void read_shapes(const json::Value& v, std::vector<std::vector<std::int64_t>>& out) {
-  if (v.kind() != json::Kind::Array) return;
+  if (v.kind() != json::Kind::Array) {
+    v.error("a shape is a list of whole numbers");
+    return;
+  }
   std::vector<std::int64_t> shape;
+  double elements = 1;
   bool nested = false;
   v.elements([&](const json::Value& e) {
     if (e.kind() == json::Kind::Array) {
       nested = true;
       read_shapes(e, out);
-    } else if (const auto n = number(e)) {
+    } else if (const auto n = e.integer(0, kMostElements)) {
       shape.push_back(*n);
+      elements *= static_cast<double>(*n);
     }
   });
-  if (!nested && out.size() < kMostTensors) out.push_back(std::move(shape));
+  if (nested) {
+    if (!shape.empty()) v.error("a list of shapes holds numbers too");
+    return;
+  }
+  if (elements > static_cast<double>(kMostElements))
+    v.error(fmt::format("a tensor of {:.4g} elements, at most {} are read", elements, kMostElements));
+  if (out.size() >= kMostTensors) v.fatal(fmt::format("a node has more than {} tensors", kMostTensors));
+  out.push_back(std::move(shape));
 }
 
 // Bytes of tensors among values: [id, storage, offset, elements, bytes of an element, device].
@@ -94,7 +99,10 @@ void read_values(const json::Value& v, Values& out, bool outermost) {
       if (outermost && !text.empty() && out.first_word.empty()) out.first_word = text;
     }
   });
-  if (!outermost && text_last && numbers.size() == 5 && numbers[3] > 0 && numbers[4] > 0)
+  if (outermost || !text_last || numbers.empty()) return;
+  if (numbers.size() != 5 || numbers[3] < 0 || numbers[4] < 0)
+    ++out.unsized;
+  else
     out.tensor_bytes += numbers[3] * numbers[4];
 }
 
@@ -116,19 +124,15 @@ class Reader {
   static std::int64_t id(const json::Value& v) { return v.integer(0).value_or(0); }
 
   static void shapes(const json::Value& v, Values& out) {
-    if (v.kind() != json::Kind::Array) return;
     v.elements([&](const json::Value& e) {
-      if (out.shapes.size() >= kMostTensors) return;
+      if (out.shapes.size() >= kMostTensors) e.fatal(fmt::format("a node has more than {} tensors", kMostTensors));
       out.shapes.emplace_back();
       read_shapes(e, out.shapes.back());
     });
   }
 
   static void types(const json::Value& v, Values& out) {
-    if (v.kind() != json::Kind::Array) return;
-    v.elements([&](const json::Value& e) {
-      out.types.push_back(e.kind() == json::Kind::String ? e.string().value_or("") : std::string());
-    });
+    v.elements([&](const json::Value& e) { out.types.push_back(e.string().value_or("")); });
   }
 
   static void nested(const json::Value& v, Values& out) {
@@ -146,7 +150,7 @@ class Reader {
 
   static std::vector<EtTensor> tensors(const Values& values) {
     std::vector<EtTensor> list;
-    for (std::size_t i = 0; i < values.shapes.size() && list.size() < kMostTensors; ++i) {
+    for (std::size_t i = 0; i < values.shapes.size(); ++i) {
       const std::string_view type = i < values.types.size() ? std::string_view(values.types[i]) : std::string_view();
       EtTensor t;
       t.is_tensor = type.find("Tensor(") != std::string_view::npos && type.find("nullptr") == std::string_view::npos;
@@ -188,13 +192,19 @@ class Reader {
       else if (key == "output_types")
         types(w, out);
     });
+    for (const Values* const values : {&in, &out})
+      if (values->shapes.size() != values->types.size())
+        v.error(fmt::format("{} and {}", plural(values->shapes.size(), "shape"), plural(values->types.size(), "type")));
     node.inputs = tensors(in);
     node.outputs = tensors(out);
     if (node.name == kComms) {
       node.collective = in.first_word;
-      node.collective_bytes = in.tensor_bytes < static_cast<double>(kMostElements)
-                                  ? static_cast<std::int64_t>(in.tensor_bytes)
-                                  : kMostElements;
+      if (in.unsized > 0)
+        v.error(plural(in.unsized, "tensor") + " of a collective without a number of elements and bytes");
+      else if (in.tensor_bytes > static_cast<double>(kMostElements))
+        v.error(fmt::format("a collective of {:.4g} bytes, at most {} are read", in.tensor_bytes, kMostElements));
+      else
+        node.collective_bytes = static_cast<std::int64_t>(in.tensor_bytes);
     }
     nodes.push_back(std::move(node));
   }
@@ -206,7 +216,7 @@ double EtTensor::elements() const {
   if (!is_tensor) return 0;
   double n = 1;
   for (const std::int64_t d : shape) n *= static_cast<double>(d);
-  return std::min(n, static_cast<double>(kMostElements));
+  return n;
 }
 
 std::vector<EtNode> read_et_nodes(const std::string& text, const std::string& path) {
@@ -217,12 +227,7 @@ std::vector<EtNode> read_et_nodes(const std::string& text, const std::string& pa
   std::stable_sort(nodes.begin(), nodes.end(), [](const EtNode& a, const EtNode& b) { return a.id < b.id; });
   const auto twice =
       std::adjacent_find(nodes.begin(), nodes.end(), [](const EtNode& a, const EtNode& b) { return a.id == b.id; });
-  if (twice != nodes.end()) {
-    Diagnostic d;
-    d.span.file = path;
-    d.message = fmt::format("two nodes have the id {}", twice->id);
-    throw UserError({d});
-  }
+  if (twice != nodes.end()) refuse_file(path, fmt::format("two nodes have the id {}", twice->id));
   return std::move(nodes);
 }
 

@@ -2,10 +2,8 @@
 // The nodes of a PyTorch execution trace, by id. pytorch_et.hpp says what they become. Cost: O(text + nodes log nodes).
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace stretto::io {

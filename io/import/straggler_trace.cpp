@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "io/file/file.hpp"
+#include "io/import/common.hpp"
 #include "io/json/reader.hpp"
 #include "sim/base/diagnostic.hpp"
 
@@ -229,42 +230,35 @@ void read_json_row(const json::Value& row, std::vector<Op>& ops, std::map<std::s
   ops.push_back(op);
 }
 
-[[noreturn]] void fail(const std::string& path, std::string message, std::string hint = "") {
-  Diagnostic d;
-  d.span.file = path;
-  d.message = std::move(message);
-  d.hint = std::move(hint);
-  throw UserError({d});
-}
-
 // Numbers of ranks and stages; refuses gaps, doubled ops and workers under several ranks.
 void check(timeline::Timeline& job, const std::string& path) {
-  if (job.ops.empty()) fail(path, "the trace holds no op");
+  if (job.ops.empty()) refuse_file(path, "the trace holds no op");
   const auto key = [](const Op& o) { return std::tie(o.step, o.dp_rank, o.stage, o.kind, o.sequence); };
   std::vector<Op>& ops = job.ops;
   std::sort(ops.begin(), ops.end(), [&](const Op& a, const Op& b) { return key(a) < key(b); });
   const auto twin =
       std::adjacent_find(ops.begin(), ops.end(), [&](const Op& a, const Op& b) { return key(a) == key(b); });
   if (twin != ops.end())
-    fail(path, fmt::format("{} number {} of step {}, dp_rank {}, stage {} stands twice",
-                           timeline::kOpKindNames[static_cast<std::size_t>(twin->kind)], twin->sequence, twin->step,
-                           twin->dp_rank, twin->stage));
+    refuse_file(path, fmt::format("{} number {} of step {}, dp_rank {}, stage {} stands twice",
+                                  timeline::kOpKindNames[static_cast<std::size_t>(twin->kind)], twin->sequence,
+                                  twin->step, twin->dp_rank, twin->stage));
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> ranks;
   std::int32_t dp_ranks = 0;
   std::int32_t stages = 0;
   for (const Op& o : ops) {
     const auto [it, added] = ranks.try_emplace({o.dp_rank, o.stage}, o.rank);
     if (it->second != o.rank)
-      fail(path,
-           fmt::format("dp_rank {}, stage {} stands under ranks {} and {}", o.dp_rank, o.stage, it->second, o.rank));
+      refuse_file(path, fmt::format("dp_rank {}, stage {} stands under ranks {} and {}", o.dp_rank, o.stage, it->second,
+                                    o.rank));
     dp_ranks = std::max(dp_ranks, o.dp_rank + 1);
     stages = std::max(stages, o.stage + 1);
   }
   const std::int64_t expected = std::int64_t{dp_ranks} * stages;
   if (static_cast<std::int64_t>(ranks.size()) != expected)
-    fail(path,
-         fmt::format("{} of {} workers ({} dp_ranks x {} stages) have ops", ranks.size(), expected, dp_ranks, stages),
-         "the trace must hold every worker; dp_rank and stage count from 0");
+    refuse_file(
+        path,
+        fmt::format("{} of {} workers ({} dp_ranks x {} stages) have ops", ranks.size(), expected, dp_ranks, stages),
+        "the trace must hold every worker; dp_rank and stage count from 0");
   job.dp_ranks = dp_ranks;
   job.stages = stages;
 }
@@ -289,8 +283,8 @@ StragglerTrace parse_straggler_trace(const std::string& text, const std::string&
   StragglerTrace trace;
   std::vector<std::string> unused;
   if (!is_straggler_trace(text))
-    fail(path, text.empty() ? "the file is empty" : "this is no trace of StragglerAnalysis",
-         "needed: CSV with a header or a JSON array of objects, with " + column_names());
+    refuse_file(path, text.empty() ? "the file is empty" : "this is no trace of StragglerAnalysis",
+                "needed: CSV with a header or a JSON array of objects, with " + column_names());
   if (visible(text).starts_with('[')) {
     std::map<std::string, std::size_t> keys;
     json::Document document(text, path);
@@ -319,10 +313,10 @@ StragglerTrace read_straggler_trace(const std::string& path) { return parse_stra
 
 ImportResult import_straggler_trace(const std::string& text, const std::string& path, const ImportOptions&) {
   const StragglerTrace trace = parse_straggler_trace(text, path);
-  fail(path,
-       fmt::format("a trace of StragglerAnalysis is no workload: it has no bytes and no parameters ({})",
-                   trace.report.read.front()),
-       fmt::format("`stretto stragglers {}` says what its stragglers cost", path));
+  refuse_file(path,
+              fmt::format("a trace of StragglerAnalysis is no workload: it has no bytes and no parameters ({})",
+                          trace.report.read.front()),
+              fmt::format("`stretto stragglers {}` says what its stragglers cost", path));
 }
 
 }  // namespace stretto::io

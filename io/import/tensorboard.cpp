@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/import/tensorboard.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <cstdint>
-#include <utility>
 
+#include "io/import/common.hpp"
 #include "io/import/wire.hpp"
-#include "sim/base/diagnostic.hpp"
 
 namespace stretto::io {
 
@@ -19,14 +16,6 @@ constexpr std::uint64_t kMetaGraph = 9;
 constexpr std::uint64_t kGraphOfMeta = 2;  // of MetaGraphDef
 constexpr std::size_t kHead = 12;          // length and its checksum
 constexpr std::size_t kTail = 4;
-
-[[noreturn]] void fail(const std::string& path, std::string message, std::string hint) {
-  Diagnostic d;
-  d.span.file = path;
-  d.message = std::move(message);
-  d.hint = std::move(hint);
-  throw UserError({d});
-}
 
 std::uint64_t little_endian(std::string_view bytes) {
   std::uint64_t value = 0;
@@ -52,20 +41,19 @@ std::uint32_t masked_checksum(std::string_view bytes) {
 }
 
 // The GraphDef of one Event; empty if it has none.
-std::string_view graph_of(std::string_view event, std::size_t at, const std::string& path) {
+std::string_view graph_of(std::string_view event, std::size_t at, std::size_t size, const std::string& path) {
   std::string_view graph;
   wire::Reader reader(event);
   while (!reader.at_end()) {
     const auto field = reader.field();
-    if (!field) fail(path, fmt::format("the event of the record at byte {} is malformed", at), "copy the file again");
+    if (!field) refuse_damaged(path, "the event of the record", at, size, "is malformed");
     if (field->type != wire::Type::Bytes) continue;
     if (field->number == kGraph) graph = field->bytes;
     if (field->number != kMetaGraph) continue;
     wire::Reader meta(field->bytes);
     while (!meta.at_end()) {
       const auto inner = meta.field();
-      if (!inner)
-        fail(path, fmt::format("the MetaGraphDef of the record at byte {} is malformed", at), "copy the file again");
+      if (!inner) refuse_damaged(path, "the MetaGraphDef of the record", at, size, "is malformed");
       if (inner->type == wire::Type::Bytes && inner->number == kGraphOfMeta) graph = inner->bytes;
     }
   }
@@ -80,8 +68,8 @@ std::string graph_in_events(std::string_view text, const std::string& path) {
   std::string graph;
   for (std::size_t at = 0; at < text.size();) {
     const auto damaged = [&](const char* what) {
-      fail(path, fmt::format("the record at byte {} of {} {}", at, text.size(), what),
-           "copy the event file again, or give the GraphDef itself");
+      refuse_damaged(path, "the record", at, text.size(), what,
+                     "copy the event file again, or give the GraphDef itself");
     };
     if (text.size() - at < kHead) damaged("is cut");
     const std::uint64_t length = little_endian(text.substr(at, 8));
@@ -89,11 +77,12 @@ std::string graph_in_events(std::string_view text, const std::string& path) {
     if (length > text.size() - at - kHead || text.size() - at - kHead - length < kTail) damaged("is cut");
     const std::string_view event = text.substr(at + kHead, length);
     if (little_endian(text.substr(at + kHead + length, kTail)) != masked_checksum(event)) damaged("is damaged");
-    if (const std::string_view found = graph_of(event, at, path); !found.empty()) graph = found;
+    if (const std::string_view found = graph_of(event, at, text.size(), path); !found.empty()) graph = found;
     at += kHead + length + kTail;
   }
   if (graph.empty())
-    fail(path, "no event in the file holds a graph", "write it with FileWriter(folder, graph), or give the GraphDef");
+    refuse_file(path, "no event in the file holds a graph",
+                "write it with FileWriter(folder, graph), or give the GraphDef");
   return graph;
 }
 

@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "io/file/file.hpp"
+#include "io/import/common.hpp"
 #include "io/import/tensorboard.hpp"
 #include "io/import/tensorflow_extract.hpp"
 #include "io/import/tensorflow_file.hpp"
@@ -22,21 +22,6 @@ namespace stretto::io {
 namespace {
 
 constexpr std::size_t kLargestFile = std::size_t{256} << 20;
-
-[[noreturn]] void fail(const std::string& path, std::string message, std::string hint) {
-  Diagnostic d;
-  d.span.file = path;
-  d.message = std::move(message);
-  d.hint = std::move(hint);
-  throw UserError({d});
-}
-
-std::string name_from(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  const std::string leaf = path.substr(slash == std::string::npos ? 0 : slash + 1);
-  const std::string stem = leaf.substr(0, leaf.find('.'));
-  return stem.empty() ? "tensorflow" : stem;
-}
 
 std::string read_limited(const std::string& path) {
   file::Limits limits;
@@ -55,8 +40,8 @@ TfGraph given_graph(const ImportOptions& options) {
 TfGraph graph_of(const tf::RunMetadata& metadata, const std::string& path, const ImportOptions& options) {
   if (!options.graph_path.empty()) return given_graph(options);
   if (!metadata.partition_graphs().empty()) return join_partitions(metadata, path);
-  fail(path, "a RunMetadata without partition graphs does not say what its ops depend on",
-       "give the program's GraphDef too (--graph FILE), or trace with output_partition_graphs");
+  refuse_file(path, "a RunMetadata without partition graphs does not say what its ops depend on",
+              "give the program's GraphDef too (--graph FILE), or trace with output_partition_graphs");
 }
 
 // A GPU's ops are on it in the graph; a trace may hold its kernels where the graph names no device.
@@ -70,23 +55,24 @@ std::string traced_device(const TfGraph& graph, const TfTrace& trace) {
 
 void check_options(const std::string& text, const std::string& path, const ImportOptions& options) {
   if (text.size() > kLargestFile)
-    fail(path, fmt::format("{} bytes, the limit is {}", text.size(), kLargestFile), "trace a single step");
+    refuse_file(path, fmt::format("{} bytes, the limit is {}", text.size(), kLargestFile), "trace a single step");
   if (!options.variables_path.empty())
-    fail(path, "--variables is for timelines", "a GraphDef holds the sizes of variables");
+    refuse_file(path, "--variables is for timelines", "a GraphDef holds the sizes of variables");
 }
 
 void finish(ImportResult& result, const TfGraph& graph, const TfTrace* trace, const TfDevice& worker,
             const std::string& path, const ImportOptions& options) {
   result.graph = extract_graph(graph, trace, worker, path, options.batch, result.report);
-  result.graph.name = options.name.empty() ? name_from(path) : options.name;
+  const std::string stem = stem_of(path);
+  result.graph.name = !options.name.empty() ? options.name : stem.empty() ? "tensorflow" : stem;
   result.graph.source = options.source.empty() ? path : options.source;
 }
 
 void import_graph_alone(const std::string& text, const std::string& path, const ImportOptions& options,
                         ImportResult& result) {
   if (!options.graph_path.empty())
-    fail(path, "this is a GraphDef already",
-         "give the RunMetadata here and the GraphDef with --graph, or the GraphDef alone");
+    refuse_file(path, "this is a GraphDef already",
+                "give the RunMetadata here and the GraphDef with --graph, or the GraphDef alone");
   const TfGraph graph = build_graph(read_graph_def(text, path), path);
   const TfDevice worker = choose_worker(graph, {}, result.report);
   finish(result, graph, nullptr, worker, path, options);
@@ -145,10 +131,10 @@ TfGraph timeline_graph(const TfTimeline& timeline, const std::string& path, cons
     ++used;
   }
   if (!unknown.empty())
-    fail(options.variables_path,
-         fmt::format("{} variables of the timeline are not in the table: {}", unknown.size(),
-                     escape_control(unknown.front())),
-         "a line is: name of the variable, its bytes");
+    refuse_file(options.variables_path,
+                fmt::format("{} variables of the timeline are not in the table: {}", unknown.size(),
+                            escape_control(unknown.front())),
+                "a line is: name of the variable, its bytes");
   report.read.push_back(fmt::format("the bytes of {} variables from the table", used));
   if (used < table.size())
     report.dropped.push_back(
@@ -165,7 +151,8 @@ ImportResult import_tensorflow(const std::string& text, const std::string& path,
   check_options(text, path, options);
   const TfFormat format = tf_format(text);
   if (format.kind == TfKind::None)
-    fail(path, "this is neither a GraphDef nor a RunMetadata", "binary or text form of TensorFlow's protocol buffers");
+    refuse_file(path, "this is neither a GraphDef nor a RunMetadata",
+                "binary or text form of TensorFlow's protocol buffers");
   ImportResult result;
   if (format.kind == TfKind::Graph) {
     import_graph_alone(text, path, options, result);
@@ -173,7 +160,7 @@ ImportResult import_tensorflow(const std::string& text, const std::string& path,
   }
   const tf::RunMetadata metadata = read_run_metadata(text, path);
   if (metadata.step_stats().dev_stats().empty())
-    fail(path, "the RunMetadata holds no step_stats", "run the step with trace_level FULL_TRACE");
+    refuse_file(path, "the RunMetadata holds no step_stats", "run the step with trace_level FULL_TRACE");
   import_step(graph_of(metadata, path, options), metadata.step_stats(), path, options, result);
   return result;
 }
@@ -181,14 +168,14 @@ ImportResult import_tensorflow(const std::string& text, const std::string& path,
 ImportResult import_tensorflow_timeline(const std::string& text, const std::string& path,
                                         const ImportOptions& options) {
   if (text.size() > kLargestFile)
-    fail(path, fmt::format("{} bytes, the limit is {}", text.size(), kLargestFile), "trace a single step");
+    refuse_file(path, fmt::format("{} bytes, the limit is {}", text.size(), kLargestFile), "trace a single step");
   if (!options.graph_path.empty() && !options.variables_path.empty())
-    fail(path, "--graph and --variables exclude each other", "a GraphDef holds the sizes of variables");
+    refuse_file(path, "--graph and --variables exclude each other", "a GraphDef holds the sizes of variables");
   ImportResult result;
   const TfTimeline timeline = read_timeline(text, path, result.report);
   if (options.graph_path.empty() && options.variables_path.empty())
-    fail(path, missing_sizes(timeline.variables),
-         "give the program's GraphDef (--graph FILE), or a table of names and bytes (--variables FILE)");
+    refuse_file(path, missing_sizes(timeline.variables),
+                "give the program's GraphDef (--graph FILE), or a table of names and bytes (--variables FILE)");
   TfGraph graph =
       options.graph_path.empty() ? timeline_graph(timeline, path, options, result.report) : given_graph(options);
   import_step(std::move(graph), timeline.stats, path, options, result);

@@ -8,11 +8,10 @@
 #include <set>
 #include <utility>
 
+#include "io/import/common.hpp"
 #include "io/import/tensorflow_cost.hpp"
 #include "io/import/tensorflow_transfers.hpp"
 #include "io/import/tensorflow_variables.hpp"
-#include "models/graph/check.hpp"
-#include "sim/base/diagnostic.hpp"
 
 namespace stretto::io {
 
@@ -116,14 +115,6 @@ class Extraction {
     const auto it = trace_->records.find(node(i).name);
     return it == trace_->records.end() ? nullptr : &it->second;
   }
-  [[noreturn]] void fail(std::string message, std::string hint) const {
-    Diagnostic d;
-    d.span.file = path_;
-    d.message = std::move(message);
-    d.hint = std::move(hint);
-    throw UserError({d});
-  }
-
   // Nodes of the step: roots and all that they need.
   void find_step() {
     in_step_.assign(graph_.nodes.size(), false);
@@ -151,7 +142,8 @@ class Extraction {
       }
     }
     if (trace_ != nullptr && recorded == 0)
-      fail("the trace has no record of any node of the graph", "trace and graph must be of the same program");
+      refuse_file(path_, "the trace has no record of any node of the graph",
+                  "trace and graph must be of the same program");
     close_step();
     // An optimizer's op belongs to the step if its gradient was computed in it.
     for (const std::uint32_t i : variables_.updates)
@@ -245,8 +237,8 @@ class Extraction {
       p.trainable = trained || variables_.updates.empty();
       const auto bytes = v.bytes ? v.bytes : transferred_bytes(k);
       if (!bytes || *bytes < 1)
-        fail(fmt::format("the size of variable \"{}\" is not known", p.name),
-             "the graph must hold the variable's shape and type, or the trace a record of its transfer");
+        refuse_file(path_, fmt::format("the size of variable \"{}\" is not known", p.name),
+                    "the graph must hold the variable's shape and type, or the trace a record of its transfer");
       p.bytes = Bytes(*bytes);
       if (has_servers_) p.server = server_number(v.node);
       parameter_of_[k] = graph::ParameterId(out_.parameters.size());
@@ -486,8 +478,9 @@ void Extraction::describe() {
   report_.read.push_back(fmt::format("{} trainable parameters with {} bytes{}", trainable, bytes.count(),
                                      has_servers_ ? fmt::format(" on {} servers", servers_.size()) : ""));
   if (ops > 0 && trace_ != nullptr && static_cast<double>(missing_.count()) > kMostMissing * static_cast<double>(ops))
-    fail(fmt::format("{} of {} ops have no record in the trace: {}", missing_.count(), ops, missing_.names()),
-         "trace the step again with FULL_TRACE; trace and graph must be of the same program");
+    refuse_file(path_,
+                fmt::format("{} of {} ops have no record in the trace: {}", missing_.count(), ops, missing_.names()),
+                "trace the step again with FULL_TRACE; trace and graph must be of the same program");
   note(report_.guessed, missing_.count() > 0,
        fmt::format("{} of {} ops have no record and take no time: {}", missing_.count(), ops, missing_.names()));
   note(report_.guessed, trace_ == nullptr,
@@ -568,11 +561,7 @@ TfDevice choose_worker(const TfGraph& graph, const std::vector<TfDevice>& traced
 graph::Graph extract_graph(const TfGraph& graph, const TfTrace* trace, const TfDevice& worker, const std::string& path,
                            std::optional<std::int64_t> batch, ImportReport& report) {
   graph::Graph out = Extraction(graph, trace, worker, path, report).run(batch);
-  std::vector<Diagnostic> found = graph::check(out);
-  if (!found.empty()) {
-    for (Diagnostic& d : found) d.span.file = path;
-    throw UserError(std::move(found));
-  }
+  check_file(out, path);
   return out;
 }
 

@@ -4,13 +4,11 @@
 #include <fmt/format.h>
 
 #include <functional>
-#include <limits>
 #include <optional>
-#include <utility>
 
+#include "io/import/common.hpp"
 #include "io/import/tensorflow_text.hpp"
 #include "io/json/utf8.hpp"
-#include "sim/base/diagnostic.hpp"
 
 namespace stretto::io {
 
@@ -21,14 +19,7 @@ constexpr std::size_t kMostRecords = kMostTfRecords;
 constexpr std::size_t kMostDevices = 10'000;
 constexpr std::size_t kLargestMessage = std::size_t{32}
                                         << 20;  // a node or record; a constant of the graph may be large
-
-[[noreturn]] void fail(const std::string& path, std::string message, std::string hint) {
-  Diagnostic d;
-  d.span.file = path;
-  d.message = std::move(message);
-  d.hint = std::move(hint);
-  throw UserError({d});
-}
+constexpr const char* kAgain = "copy the file again, or write it again with SerializeToString()";
 
 // The fields of one message on the wire, without building it.
 class Wire {
@@ -145,8 +136,7 @@ class Reader {
       const std::size_t start = offset(bytes) + wire.at();
       const auto field = wire.next();
       if (!field)
-        fail(path_, fmt::format("the binary {} is damaged or cut at byte {} of {}", what, start, content_.size()),
-             "copy the file again, or write it again with SerializeToString()");
+        refuse_damaged(path_, fmt::format("the binary {}", what), start, content_.size(), "is damaged or cut", kAgain);
       visit(*field);
     }
   }
@@ -154,17 +144,16 @@ class Reader {
   template <class Message>
   void parse(std::string_view bytes, std::string_view what, Message& out) {
     if (bytes.size() > kLargestMessage)
-      fail(path_,
-           fmt::format("a {} at byte {} has {} bytes, the limit is {}", what, offset(bytes), bytes.size(),
-                       kLargestMessage),
-           "take a graph whose weights are variables, not constants");
+      refuse_file(path_,
+                  fmt::format("a {} at byte {} has {} bytes, the limit is {}", what, offset(bytes), bytes.size(),
+                              kLargestMessage),
+                  "take a graph whose weights are variables, not constants");
     if (!out.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
-      fail(path_, fmt::format("a {} at byte {} of {} is damaged", what, offset(bytes), content_.size()),
-           "copy the file again, or write it again with SerializeToString()");
+      refuse_damaged(path_, fmt::format("a {}", what), offset(bytes), content_.size(), "is damaged", kAgain);
   }
 
   void count(std::size_t& n, std::size_t most, std::string_view what) {
-    if (++n > most) fail(path_, fmt::format("more than {} {}", most, what), "no TensorFlow step has as many");
+    if (++n > most) refuse_file(path_, fmt::format("more than {} {}", most, what), "no TensorFlow step has as many");
   }
 
   std::string_view content_;
@@ -176,7 +165,7 @@ class Reader {
 
 void check_name(const std::string& name, std::string_view what, const std::string& path) {
   if (json::find_invalid_utf8(name) != std::string_view::npos)
-    fail(path, fmt::format("the {} \"{}\" is no UTF-8", what, name), "the file may be damaged");
+    refuse_file(path, fmt::format("the {} \"{}\" is no UTF-8", what, name), "the file may be damaged");
 }
 
 void check_names(const tf::GraphDef& graph, const std::string& path) {
@@ -243,11 +232,11 @@ tf::GraphDef read_graph_def(std::string_view content, const std::string& path) {
     parse_text(content, path, graph);
   } else {
     if (format.kind == TfKind::Metadata || format.kind == TfKind::StepStats)
-      fail(path, "this is a RunMetadata, not a GraphDef",
-           "give the GraphDef: graph.as_graph_def().SerializeToString()");
+      refuse_file(path, "this is a RunMetadata, not a GraphDef",
+                  "give the GraphDef: graph.as_graph_def().SerializeToString()");
     Reader(content, path).graph(content, graph);
   }
-  if (graph.node().empty()) fail(path, "the GraphDef has no nodes", "expected a GraphDef, binary or as text");
+  if (graph.node().empty()) refuse_file(path, "the GraphDef has no nodes", "expected a GraphDef, binary or as text");
   check_names(graph, path);
   return graph;
 }
@@ -256,7 +245,7 @@ tf::RunMetadata read_run_metadata(std::string_view content, const std::string& p
   const TfFormat format = tf_format(content);
   tf::RunMetadata metadata;
   if (format.kind == TfKind::Graph)
-    fail(path, "this is a GraphDef, not a RunMetadata", "give the RunMetadata of a step with FULL_TRACE");
+    refuse_file(path, "this is a GraphDef, not a RunMetadata", "give the RunMetadata of a step with FULL_TRACE");
   if (format.kind == TfKind::StepStats) {
     if (format.text)
       parse_text(content, path, *metadata.mutable_step_stats());

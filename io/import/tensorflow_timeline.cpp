@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
-#include <set>
 #include <unordered_map>
 #include <utility>
 
 #include "io/file/file.hpp"
+#include "io/import/common.hpp"
 #include "io/import/decimal.hpp"
 #include "io/import/tensorflow_nodes.hpp"
 #include "io/import/tensorflow_variables.hpp"
@@ -28,14 +28,6 @@ constexpr std::size_t kMostInputs = 10'000;  // of one node
 constexpr std::size_t kMostErrors = 20;
 constexpr std::string_view kCompute = " Compute";
 
-[[noreturn]] void refuse(const std::string& path, std::string message, std::string hint) {
-  Diagnostic d;
-  d.span.file = path;
-  d.message = std::move(message);
-  d.hint = std::move(hint);
-  throw UserError({d});
-}
-
 struct Event {
   std::string process;
   std::string node;
@@ -45,14 +37,8 @@ struct Event {
   std::optional<std::int64_t> length_ns;
 };
 
-std::string label(const json::Value& value) {
-  if (value.kind() == json::Kind::String) return value.string().value_or("");
-  if (value.kind() == json::Kind::Number) return value.number_text().value_or("");
-  return "";
-}
-
 std::optional<std::int64_t> nanoseconds(const json::Value& value) {
-  const auto scaled = parse_scaled(label(value), kUsToNs);
+  const auto scaled = parse_scaled(scalar_text(value), kUsToNs);
   return scaled ? std::optional(scaled->value) : std::nullopt;
 }
 
@@ -77,15 +63,15 @@ class Reader {
     if (arguments.kind() != json::Kind::Object) return;
     arguments.members([&](std::string_view key, const json::Value& v) {
       if (key == "name") {
-        e.node = label(v);
+        e.node = scalar_text(v);
         process_name = e.node;
       } else if (key == "op") {
-        e.op = label(v);
+        e.op = scalar_text(v);
       } else if (key.starts_with("input")) {
         std::size_t i = 0;
         const char* const end = key.data() + key.size();
         const auto parsed = std::from_chars(key.data() + 5, end, i);
-        if (parsed.ec == std::errc() && parsed.ptr == end && i < kMostInputs) e.inputs[i] = label(v);
+        if (parsed.ec == std::errc() && parsed.ptr == end && i < kMostInputs) e.inputs[i] = scalar_text(v);
       }
     });
   }
@@ -101,11 +87,11 @@ class Reader {
     std::string process_name;
     value.members([&](std::string_view key, const json::Value& v) {
       if (key == "ph")
-        phase = label(v);
+        phase = scalar_text(v);
       else if (key == "name")
-        name = label(v);
+        name = scalar_text(v);
       else if (key == "pid")
-        e.process = label(v);
+        e.process = scalar_text(v);
       else if (key == "ts")
         e.start_ns = nanoseconds(v);
       else if (key == "dur")
@@ -140,15 +126,12 @@ class Builder {
     for (const Event& e : in_.events) take(e);
     connect();
     if (out_.stats.dev_stats().empty())
-      refuse(path_, "the timeline has no events of a device (a process \"... Compute\")",
-             "trace the step with FULL_TRACE");
+      refuse_file(path_, "the timeline has no events of a device (a process \"... Compute\")",
+                  "trace the step with FULL_TRACE");
     report.read.push_back(fmt::format("{} records of {} devices", records_, devices_.size()));
-    const auto note = [&](std::size_t n, std::string_view what) {
-      if (n > 0) report.dropped.push_back(fmt::format("{} {}", n, what));
-    };
-    note(timeless_, "events without begin or duration");
-    note(strangers_, "events of processes that are no device");
-    note(unknown_inputs_, "inputs on nodes that did not run (folded constants, feeds)");
+    note_count(report.dropped, timeless_, "events without begin or duration");
+    note_count(report.dropped, strangers_, "events of processes that are no device");
+    note_count(report.dropped, unknown_inputs_, "inputs on nodes that did not run (folded constants, feeds)");
     return std::move(out_);
   }
 
@@ -189,17 +172,17 @@ class Builder {
       const std::string& first = out_.graph.node(it->second).device();
       const char* const kHint = "give the timeline of one step as TensorFlow wrote it";
       if (first != device)
-        refuse(path_,
-               fmt::format("node \"{}\" ran on {} and on {}: the file is merged of several runs, whose tables of "
-                           "devices differ",
-                           e.node, first, device),
-               kHint);
+        refuse_file(path_,
+                    fmt::format("node \"{}\" ran on {} and on {}: the file is merged of several runs, whose tables of "
+                                "devices differ",
+                                e.node, first, device),
+                    kHint);
       if (is_variable(e.op))
-        refuse(path_,
-               fmt::format("variable \"{}\" stands in several steps: the file is merged of several runs, whose "
-                           "tables of devices differ and of which one was kept",
-                           e.node),
-               kHint);
+        refuse_file(path_,
+                    fmt::format("variable \"{}\" stands in several steps: the file is merged of several runs, whose "
+                                "tables of devices differ and of which one was kept",
+                                e.node),
+                    kHint);
       return;  // a loop's further run
     }
     tf::NodeDef& node = *out_.graph.add_node();
@@ -256,11 +239,6 @@ class Builder {
   std::size_t unknown_inputs_ = 0;
 };
 
-void parse(const std::string& text, const std::string& path, Reader& reader) {
-  json::Document document(text, path);
-  document.read([&](const json::Value& root) { reader.read(root); });
-}
-
 }  // namespace
 
 bool is_tensorflow_timeline(std::string_view text) {
@@ -273,18 +251,11 @@ bool is_tensorflow_timeline(std::string_view text) {
 
 TfTimeline read_timeline(const std::string& text, const std::string& path, ImportReport& report) {
   Reader reader;
-  try {
-    parse(text, path, reader);
-  } catch (const UserError&) {
-    const json::Repair repaired = json::repair(text);
-    if (!repaired.changed()) throw;
-    reader = {};
-    parse(repaired.text, path, reader);
-    report.repaired = repaired.notes();
-  }
+  report.repaired = json::read_repaired(
+      text, path, [&](const json::Value& root) { reader.read(root); }, [&] { reader = {}; });
   if (reader.renamed > 0)
-    refuse(path, fmt::format("{} processes have two names: the file is merged of several runs", reader.renamed),
-           "give the timeline of one step as TensorFlow wrote it");
+    refuse_file(path, fmt::format("{} processes have two names: the file is merged of several runs", reader.renamed),
+                "give the timeline of one step as TensorFlow wrote it");
   return Builder(reader, path).build(report);
 }
 
@@ -313,15 +284,14 @@ std::map<std::string, std::int64_t> read_variable_table(const std::string& text,
       continue;
     }
     const std::string_view figure = line.substr(line.find_first_not_of(kSpace, gap));
-    std::int64_t bytes = 0;
-    const auto parsed = std::from_chars(figure.data(), figure.data() + figure.size(), bytes);
-    if (parsed.ec != std::errc() || parsed.ptr != figure.data() + figure.size() || bytes < 1)
+    const std::int64_t bytes = parse_whole(figure).value_or(0);
+    if (bytes < 1)
       add_error(figure, fmt::format("\"{}\" is no number of bytes of 1 or more", figure));
     else if (!table.emplace(std::string(line.substr(0, gap)), bytes).second)
       add_error(line.substr(0, gap), fmt::format("variable \"{}\" stands twice", line.substr(0, gap)));
   }
   if (!errors.empty()) throw UserError(std::move(errors));
-  if (table.empty()) refuse(path, "the table of variables is empty", "a line is: name of the variable, its bytes");
+  if (table.empty()) refuse_file(path, "the table of variables is empty", "a line is: name of the variable, its bytes");
   return table;
 }
 

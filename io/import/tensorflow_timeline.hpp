@@ -13,7 +13,6 @@
 // was kept, so that ops stand under the wrong device. Such a file is refused. Cost: O(text + events log events).
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>

@@ -3,13 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <set>
 #include <tuple>
 #include <utility>
 
-#include "sim/base/diagnostic.hpp"
+#include "io/import/common.hpp"
 
 namespace stretto::io {
 
@@ -110,9 +109,11 @@ class Transfers {
       if (record == it->second.end()) {
         record = it->second.begin();
         if (c.kind == Kind::Pull)
-          refuse(fmt::format("variable \"{}\" has {} bytes by the graph, but {} bytes were received",
-                             node(in_.variables.list[static_cast<std::size_t>(c.variable)].node).name, *c.bytes,
-                             *record));
+          refuse_file(
+              in_.path,
+              fmt::format("variable \"{}\" has {} bytes by the graph, but {} bytes were received",
+                          node(in_.variables.list[static_cast<std::size_t>(c.variable)].node).name, *c.bytes, *record),
+              "trace and graph must be of the same program");
         ++other_sizes_;
       }
       ++count.recorded;
@@ -120,14 +121,6 @@ class Transfers {
       it->second.erase(record);
     }
     for (const auto& [key, sizes] : records) strangers_ += sizes.size();
-  }
-
-  [[noreturn]] void refuse(std::string message) const {
-    Diagnostic d;
-    d.span.file = in_.path;
-    d.message = std::move(message);
-    d.hint = "trace and graph must be of the same program";
-    throw UserError({d});
   }
 
   void write() {

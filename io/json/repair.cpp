@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "io/json/reader.hpp"
 
 namespace stretto::json {
 
@@ -142,5 +145,20 @@ std::vector<std::string> Repair::notes() const {
 }
 
 Repair repair(std::string_view text) { return Repairer(text).run(); }
+
+std::vector<std::string> read_repaired(const std::string& text, const std::string& path,
+                                       const std::function<void(const Value& root)>& visit,
+                                       const std::function<void()>& restart) {
+  try {
+    Document(text, path).read(visit);
+    return {};
+  } catch (const UserError&) {
+    Repair repaired = repair(text);
+    if (!repaired.changed()) throw;
+    restart();
+    Document(std::move(repaired.text), path).read(visit);
+    return repaired.notes();
+  }
+}
 
 }  // namespace stretto::json

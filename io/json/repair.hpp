@@ -10,11 +10,14 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace stretto::json {
+
+class Value;
 
 struct Repair {
   std::string text;
@@ -29,5 +32,12 @@ struct Repair {
 };
 
 Repair repair(std::string_view text);
+
+// Hands `text` to `visit` as the strict reader does (io/json/reader.hpp). Text that it refuses and that can be repaired
+// is read again after `restart`, which forgets all that was visited. What was repaired, as Repair::notes() says it.
+// Throws the strict reader's UserError; `path` is for messages.
+std::vector<std::string> read_repaired(const std::string& text, const std::string& path,
+                                       const std::function<void(const Value& root)>& visit,
+                                       const std::function<void()>& restart);
 
 }  // namespace stretto::json

@@ -333,8 +333,13 @@ class App(unittest.TestCase):
         notes = self.good('import', trace, '--rank', 'rank1.json', '--summary')
         self.assertIn('read: 2 ranks; kineto_ddp.json computes', notes)
         self.assertIn('rank1.json: clock +0.000 us', notes)
-        self.assertIn('further ranks (--rank) are for Kineto traces',
+        self.assertIn('this is no Chakra execution trace',
                       self.refused('import', f'{SOURCE}/tests/fixtures/chakra_step.json', '--rank', trace))
+        (self.top / 'rank1.et').write_bytes(pathlib.Path(f'{SOURCE}/tests/fixtures/chakra_ddp.et').read_bytes())
+        notes = self.good('import', f'{SOURCE}/tests/fixtures/chakra_ddp.et', '--rank', 'rank1.et', '--summary')
+        self.assertIn('read: rank1.et: 2 collectives matched', notes)
+        self.assertIn('further ranks (--rank) are for Kineto and Chakra traces',
+                      self.refused('import', f'{SOURCE}/tests/fixtures/toy.graph.txt', '--rank', trace))
         self.assertIn('rank1.json', self.refused('import', trace, '--rank', 'rank1.json', '-o', 'rank1.json'))
         self.assertIn('--variables is for timelines',
                       self.refused('import', f'{SOURCE}/tests/fixtures/tf_step.graph.pb', '--variables', 'rank1.json'))

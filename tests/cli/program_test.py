@@ -199,18 +199,40 @@ class Init(program.ProgramTest):
             self.steps('other.yaml')
 
     def test_all_reduce_of_the_trace_is_one_edit_away(self):
-        self.init('--import', program.SOURCE / 'tests/fixtures/kineto_ddp.json')
         path = self.folder / 'what_if.yaml'
-        text = path.read_text(encoding='utf-8')
-        flat = re.sub(r'\s*\n# ', ' ', text)
-        self.assertIn('exchanged its gradients by all-reduce', flat)
-        advice = re.search(r'write (training: {.*?}) and (policies: \[.*?\])\.', flat)
-        text = re.sub(r'(?ms)^  servers:\n.*?(?=^  network:)', '', text)
-        text = re.sub(r'(?m)^training: .*$', advice[1], text)
-        path.write_text(re.sub(r'(?m)^policies: .*$', advice[2], text), encoding='utf-8')
-        self.assertIn('ring all-reduce', self.good('run', 'what_if.yaml', '--quiet'))
+        for trace in ('fixtures/kineto_ddp.json', 'fixtures/chakra_step.json', 'fuzz/corpus/horovod/timeline.json',
+                      'fuzz/corpus/astra_sim/data.txt', 'fuzz/corpus/pytorch_et/step.json'):
+            with self.subTest(trace):
+                self.init('--import', program.SOURCE / 'tests' / trace, '--force')
+                text = path.read_text(encoding='utf-8')
+                flat = re.sub(r'\s*\n# ', ' ', text)
+                self.assertIn('exchanged its gradients by all-reduce', flat)
+                advice = re.search(r'write (training: {.*?}) and (policies: \[.*?\])\.', flat)
+                text = re.sub(r'(?ms)^  servers:\n.*?(?=^  network:)', '', text)
+                text = re.sub(r'(?m)^training: .*$', advice[1], text)
+                path.write_text(re.sub(r'(?m)^policies: .*$', advice[2], text), encoding='utf-8')
+                self.assertIn('ring all-reduce', self.good('run', 'what_if.yaml', '--quiet'))
         self.good('init', '--workload', 'vgg_16', '--force')
         self.assertNotIn('by all-reduce', path.read_text(encoding='utf-8'))
+
+    def test_a_backward_pass_without_gradients_is_said_to_be_left_out(self):
+        trace = json.loads((program.SOURCE / 'tests/fixtures/kineto_ddp.json').read_text(encoding='utf-8'))
+        trace['traceEvents'] = [e for e in trace['traceEvents'] if not e['name'].startswith('nccl')]
+        name = self.write('one_gpu.json', json.dumps(trace))
+        left_out = ('the backward pass (320 us, 64.0 % of the device time): the workload has no gradients, so it runs '
+                    'as inference')
+        self.assertIn(f'left out: {left_out}\n', self.init('--import', name).stdout)
+        text = (self.folder / 'what_if.yaml').read_text(encoding='utf-8')
+        self.assertIn('mode: inference', text)
+        self.assertIn(left_out, re.sub(r'\s*\n  # ', ' ', text))
+        self.steps('what_if.yaml')
+        self.assertIn(f'  left out    {left_out}\n', self.good('import', name, '--summary'))
+        done = self.start('import', name, '-o', 'one.workload.json')
+        self.assertIn(f'left out: {left_out}\n', done.stderr)
+        self.assertIn(f'left out: {left_out}\n', self.good('init', '--workload', 'one.workload.json', '-o', 'b.yaml'))
+        self.assertIn(f'  left out    {left_out}\n', self.good('show', 'one.workload.json'))
+        for other in (program.SOURCE / 'tests/fixtures/kineto_ddp.json', FIXTURE):
+            self.assertNotIn('left out', self.good('import', other, '--summary'))
 
     def test_wrong_usage(self):
         self.assertIn('nothing to start from', self.refused('init'))

@@ -9,19 +9,23 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "analysis/trace_path.hpp"
 #include "config/load.hpp"
 #include "experiment/spec/spec.hpp"
 #include "io/export/schedule.hpp"
-#include "io/file/file.hpp"
 #include "io/import/import.hpp"
+#include "io/import/kineto_calls.hpp"
 #include "io/import/order_file.hpp"
 #include "io/import/schedule.hpp"
+#include "io/import/straggler_trace.hpp"
 #include "io/import/workload.hpp"
 #include "models/plan/named.hpp"
 #include "sim/base/diagnostic.hpp"
 #include "study/export.hpp"
 #include "study/store.hpp"
+#include "tests/support/import_checks.hpp"
 #include "tests/support/paths.hpp"
+#include "tests/support/wire_writer.hpp"
 
 namespace stretto::fuzz {
 
@@ -68,24 +72,31 @@ bool read_experiment(const std::string& text) {
   return true;
 }
 
-bool import_as(const std::string& text, const char* format, const std::string& graph = "") {
+bool import_as(const Target& target, const std::string& text) {
+  const auto file = [](const std::string& path) { return path.empty() ? path : source_path(path); };
   io::ImportOptions options;
-  options.format = format;
-  options.graph_path = graph;
-  const io::ImportResult result = io::import_text(text, kPath, options);
-  const std::string written = io::write_workload(result.graph);
-  again("a written workload", [&] {
-    require(io::write_workload(io::parse_workload(written, kPath)) == written, "a workload changes when it is read");
-    return true;
-  });
+  options.format = target.format;
+  options.graph_path = file(target.graph);
+  options.variables_path = file(target.variables);
+  return test::accepted(text, options);
+}
+
+// A Kineto trace as calls and works, and the critical path through them.
+bool read_kineto_calls(const std::string& text) {
+  io::ImportReport report;
+  analysis::trace_path(io::read_kineto_calls(text, kPath, report));
   return true;
 }
 
-bool read_workload(const std::string& text) { return import_as(text, "workload"); }
-bool read_pipedream(const std::string& text) { return import_as(text, "pipedream"); }
-bool read_tensorflow(const std::string& text) { return import_as(text, "tensorflow"); }
-bool read_trace(const std::string& text) {
-  return import_as(text, "tensorflow", source_path("tests/fixtures/tf_step.graph.pb"));
+// No workload; the op times go to what asks for them.
+bool read_stragglers(const std::string& text) { return !io::parse_straggler_trace(text, kPath).timeline.ops.empty(); }
+
+// An event file as it stands, then the text as an event in a sound record, which random damage seldom leaves.
+bool read_events(const std::string& text) {
+  io::ImportOptions options;
+  options.format = "tensorboard";
+  const bool whole = test::accepted(text, options);
+  return test::accepted(test::event_record(text), options) || whole;
 }
 
 const graph::Graph& toy() {
@@ -159,6 +170,32 @@ bool read_store(const std::string& text) {
   return true;
 }
 
+// A format's tokens and those of JSON.
+std::vector<std::string> with_json(std::vector<std::string> tokens) {
+  for (const char* const token : {"{",
+                                  "}",
+                                  "[",
+                                  "]",
+                                  "\"",
+                                  ",",
+                                  ":",
+                                  "\\",
+                                  "null",
+                                  "true",
+                                  "nan",
+                                  "-1",
+                                  "0",
+                                  "0.5",
+                                  "1e999",
+                                  "9223372036854775807",
+                                  "99999999999999999999",
+                                  "\"a\"",
+                                  "\n",
+                                  "\xff"})
+    tokens.emplace_back(token);
+  return tokens;
+}
+
 }  // namespace
 
 std::span<const Target> targets() {
@@ -206,24 +243,88 @@ std::span<const Target> targets() {
         "? ",
         "cluster:\n  workers: 3\n"}},
       {"workload",
-       read_workload,
+       nullptr,
        {"tests/fixtures/toy_chain.workload.json"},
        {"{", "}", "[", "]", "\"", ",", ":", "\\u0000", "null", "-1", "1e999", "9223372036854775807", "0.5", "\xff",
-        "\"a\"", "\"forward\"", "\"ops\"", "\"server\": 3", "\"flops\": 1e300"}},
+        "\"a\"", "\"forward\"", "\"ops\"", "\"server\": 3", "\"flops\": 1e300"},
+       "workload"},
       {"pipedream",
-       read_pipedream,
+       nullptr,
        {"tests/fixtures/toy.graph.txt"},
-       {" -- ", "node1", "node2", "\t", "\n", "=", ", ", "1e999", "-1", "nan", "stage_id=", "Input", "LSTM", "\xff"}},
+       {" -- ", "node1", "node2", "\t", "\n", "=", ", ", "1e999", "-1", "nan", "stage_id=", "Input", "LSTM", "\xff"},
+       "pipedream"},
       {"tensorflow",
-       read_tensorflow,
+       nullptr,
        {"tests/fixtures/tf_step.graph.pb", "tests/fixtures/tf_step.graph.pbtxt", "tests/fixtures/tf_step.run.pb.gz"},
        {"node {", "}", "name: \"", "input: \"^", "attr {", "\x0a", "\x12\x04", "\xff\xff\xff\xff\x0f", ":0",
-        "gradients/", "/job:ps/task:0", "VariableV2", "Identity", "dim { size: -1 }", "9223372036854775807"}},
+        "gradients/", "/job:ps/task:0", "VariableV2", "Identity", "dim { size: -1 }", "9223372036854775807"},
+       "tensorflow"},
       {"trace",
-       read_trace,
+       nullptr,
        {"tests/fixtures/tf_step.run.pbtxt", "tests/fixtures/tf_step.run.pb.gz"},
        {"node_stats {", "}", "all_end_rel_nanos: ", "-1", "9223372036854775807", "\x0a", "\x12\x04", "/stream:all",
-        "/job:ps/task:0", "timeline_label: \"", "[1B] edge_1_x from /job:ps", "RecvTensor"}},
+        "/job:ps/task:0", "timeline_label: \"", "[1B] edge_1_x from /job:ps", "RecvTensor"},
+       "tensorflow",
+       "tests/fixtures/tf_step.graph.pb"},
+      {"tensorboard",
+       read_events,
+       {},
+       {"\x0a", "\x12\x04", "\x22\x80\x01", "\x4a\x10", "\xff\xff\xff\xff\x0f", "brain.Event:2", "gradients/",
+        "/job:ps/task:0", "VariableV2", "Identity"}},
+      {"timeline",
+       nullptr,
+       {"tests/fixtures/tf_timeline.json"},
+       with_json({"\"ph\": \"X\"", "\"ph\": \"M\"", "\"input0\": \"w\"",
+                  "/job:ps/replica:0/task:0/device:CPU:0 Compute", "/stream:all Compute", "_S11", "/_3", "^", ":0",
+                  "MEMCPY", "RecvTensor", "VariableV2"}),
+       "tensorflow-timeline",
+       "",
+       "tests/fixtures/tf_timeline.variables.txt"},
+      {"kineto",
+       nullptr,
+       {"tests/fixtures/kineto_ddp.json"},
+       with_json({"\"ph\": \"X\"", "\"kernel\"", "\"gpu_memcpy\"", "\"cuda_runtime\"", "\"cpu_op\"", "ProfilerStep#5",
+                  "autograd::engine::evaluate_function", "\"correlation\": 1", "ncclDevKernel_AllReduce_",
+                  "\"allreduce\"", "\"In msg nelems\": 9", "\"ts\": 4458676010100.0"}),
+       "kineto"},
+      {"kineto_calls",
+       read_kineto_calls,
+       {"tests/fixtures/kineto_ddp.json"},
+       with_json({"\"ph\": \"X\"", "\"cuda_sync\"", "\"cuda_runtime\"", "\"cpu_op\"", "\"name\": \"Stream Sync\"",
+                  "\"name\": \"Context Sync\"", "\"name\": \"Event Sync\"", "\"name\": \"Stream Wait Event\"",
+                  "\"correlation\": 1", "\"wait_on_stream\": 7", "\"wait_on_cuda_event_record_corr_id\": 2"})},
+      {"pytorch_et",
+       nullptr,
+       {},
+       with_json({"\"id\": 3", "\"ctrl_deps\": 2", "\"aten::mm\"", "\"aten::convolution_backward\"",
+                  "\"ProfilerStep#1\"", "autograd::engine::evaluate_function", "\"record_param_comms\"",
+                  "\"allreduce\"", "\"Tensor(float)\"", "\"GenericList[Tensor(c10::Half)]\"", "[8, 3]", "[[8], [3]]",
+                  "1125899906842624"}),
+       "pytorch-et"},
+      {"horovod",
+       nullptr,
+       {},
+       with_json({"\"ph\": \"B\"", "\"ph\": \"E\"", "\"ph\": \"X\"", "\"NEGOTIATE_ALLREDUCE\"", "\"ALLREDUCE\"",
+                  "\"BROADCAST\"", "\"pid\": 1", "\"ts\": 90", "\"float16\"", "\"[1125899906842624]\"", "\"[]\""}),
+       "horovod"},
+      {"chakra",
+       nullptr,
+       {"tests/fixtures/chakra_ddp.et", "tests/fixtures/chakra_step.json"},
+       with_json({"\x0a", "\x10", "\x38", "\x52\x0d", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "is_cpu_op",
+                  "comm_type", "comm_size", "tid", "\"COMP_NODE\"", "\"COMM_COLL_NODE\"", "\"dataDeps\"",
+                  "18446744073709551615", "<None>"}),
+       "chakra"},
+      {"astra_sim",
+       nullptr,
+       {},
+       {"\n", "\t", " ", "DATA", "HYBRID_CUSTOMIZED", "NONE", "ALLREDUCE", "ALLGATHER", "-1", "0", "1e3",
+        "100000000000000", "1125899906842624", "9223372036854775808", "\r\n", "\xff"},
+       "astra-sim"},
+      {"stragglers",
+       read_stragglers,
+       {"tests/fixtures/stragglers.csv"},
+       with_json({"\r\n", "dp_rank", "optype", "forward-compute", "grads-reduce-scatter", "-1", "1e12", "1000000000",
+                  "inf", "\xef\xbb\xbf"})},
       {"order",
        read_order,
        {},
@@ -255,7 +356,8 @@ std::vector<std::string> seed_files(const Target& target) {
 
 Outcome run(const Target& target, const std::string& text) {
   try {
-    return target.read(text) ? Outcome::Accepted : Outcome::Refused;
+    const bool accepted = target.read != nullptr ? target.read(text) : import_as(target, text);
+    return accepted ? Outcome::Accepted : Outcome::Refused;
   } catch (const UserError& e) {
     require(!e.diagnostics().empty() && !render(e.diagnostics()).empty(), "an error without words");
     return Outcome::Refused;

@@ -12,9 +12,12 @@ namespace stretto::fuzz {
 
 struct Target {
   const char* name;
-  bool (*read)(const std::string& text);  // true: accepted; throws UserError
+  bool (*read)(const std::string& text);  // true: accepted; throws UserError. Null: imported as `format`
   std::vector<std::string> seeds;         // files from the root of the sources; those of tests/fuzz/corpus/NAME too
   std::vector<std::string> tokens;        // of the format, for random edits
+  const char* format = "";                // a row of io::importers()
+  const char* graph = "";                 // the GraphDef beside a trace, from the root of the sources; empty: none
+  const char* variables = "";             // the table of variables' bytes, likewise
 };
 
 std::span<const Target> targets();

@@ -3,27 +3,29 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <string>
 #include <vector>
 
 #include "io/file/file.hpp"
-#include "io/import/workload.hpp"
-#include "sim/base/diagnostic.hpp"
 #include "sim/base/random.hpp"
+#include "tests/support/import_checks.hpp"
 #include "tests/support/paths.hpp"
+#include "tests/support/wire_writer.hpp"
 
 namespace stretto::io {
 namespace {
 
+using test::bytes;
+using test::contains;
+using test::described;
+using test::error_of;
+using test::has_note;
+using test::number;
+using test::varint;
+
 std::string fixture(const std::string& leaf) { return file::read(source_path("tests/fixtures/" + leaf)); }
 
-std::string varint(std::uint64_t x) {
-  std::string out;
-  for (; x >= 0x80; x >>= 7) out += static_cast<char>(0x80 | (x & 0x7f));
-  return out + static_cast<char>(x);
-}
-std::string bytes(unsigned field, const std::string& b) { return varint(field << 3 | 2) + varint(b.size()) + b; }
-std::string number(unsigned field, std::uint64_t x) { return varint(field << 3) + varint(x); }
 std::string attribute(const std::string& name, const std::string& value) { return bytes(10, bytes(1, name) + value); }
 std::string file_of(const std::vector<std::string>& nodes) {
   const std::string metadata = bytes(1, "0.0.4");
@@ -37,17 +39,8 @@ std::string collective(std::uint64_t type, const std::string& size) {
                   attribute("comm_type", number(9, type)) + attribute("comm_size", size)});
 }
 
-std::string refusal(const std::string& text) {
-  try {
-    import_text(text, "f.et");
-  } catch (const UserError& e) {
-    return render(e.diagnostics());
-  }
-  return "accepted";
-}
-
 void expect_refused(const std::string& text, const std::string& part) {
-  EXPECT_NE(refusal(text).find(part), std::string::npos) << refusal(text);
+  EXPECT_TRUE(contains(error_of(text), part)) << error_of(text);
 }
 
 TEST(Chakra, PyTorchStep) {
@@ -119,7 +112,7 @@ TEST(Chakra, WhatAWorkloadCannotHoldIsRefused) {
   const std::string node = bytes(2, "a") + number(3, 4);
   expect_refused(file_of({node, node}), "two nodes have the id 0");
   const std::string whole = file_of({node, number(1, 1) + node});
-  expect_refused(whole.substr(0, whole.size() - 1), "message 2 is cut off");
+  expect_refused(whole.substr(0, whole.size() - 1), "message 2 at byte 14 of 21 is damaged or cut");
   expect_refused(file_of({node + number(5, 1), number(1, 1) + node + number(5, 0)}), "cycle");
 }
 
@@ -131,17 +124,87 @@ TEST(Chakra, CtrlDepsThatFormACircleAreDropped) {
   EXPECT_NE(r.report.dropped.at(0).find("circle"), std::string::npos);
 }
 
+TEST(Chakra, DependenciesOnMissingNodesAreCounted) {
+  const std::string node = bytes(2, "a") + number(3, 4);
+  const ImportResult r = import_text(file_of({node + number(5, 7) + number(5, 8)}), "f");
+  EXPECT_EQ(r.report.dropped.at(0), "2 dependencies on nodes that are not in the file");
+}
+
+// One rank of a job with host ops: a kernel of 50 us, a collective, a kernel, an all-reduce of 1,000 bytes, a kernel on
+// another stream. Durations in us.
+std::string rank_of(std::uint64_t kind, std::uint64_t moved, std::uint64_t reduced, std::uint64_t kernel = 50,
+                    std::uint64_t size = 1000) {
+  std::uint64_t id = 0;
+  const auto node = [&](const std::string& name, std::uint64_t type, std::uint64_t us, bool host,
+                        std::uint64_t stream) {
+    return number(1, id++) + bytes(2, name) + number(3, type) + number(7, us) +
+           attribute("is_cpu_op", number(27, host ? 1 : 0)) + attribute("tid", number(9, stream));
+  };
+  const auto exchange = [&](const std::string& name, std::uint64_t us, std::uint64_t type, std::uint64_t bytes_moved) {
+    return node(name, 7, us, false, 20) + attribute("comm_type", number(9, type)) +
+           attribute("comm_size", number(9, bytes_moved));
+  };
+  std::vector<std::string> nodes;
+  nodes.push_back(node("aten::mm", 4, 90, true, 1));
+  nodes.push_back(node("gemm", 4, kernel, false, 7));
+  nodes.push_back(exchange("exchange", moved, kind, 4000));
+  nodes.push_back(node("gemm", 4, kernel, false, 7));
+  nodes.push_back(exchange("reduce", reduced, 0, size));
+  nodes.push_back(node("side", 4, kernel, false, 8));
+  return file_of(nodes);
+}
+
+class ChakraRanks : public testing::Test {
+ protected:
+  ImportOptions beside(const std::vector<std::string>& others) {
+    ImportOptions options;
+    for (std::size_t i = 0; i < others.size(); ++i) {
+      options.rank_paths.push_back(::testing::TempDir() + "/chakra_rank" + std::to_string(i + 1) + ".et");
+      std::ofstream(options.rank_paths.back(), std::ios::binary) << others[i];
+    }
+    return options;
+  }
+};
+
+constexpr std::uint64_t kAllToAll = 6;
+
+TEST_F(ChakraRanks, CollectivesTakeTheirLeastTime) {
+  const ImportOptions options = beside({rank_of(kAllToAll, 30, 500), rank_of(kAllToAll, 70, 10, 100)});
+  const ImportResult r = import_text(rank_of(kAllToAll, 300, 20), "job/chakra_rank0.et", options);
+  EXPECT_EQ(described(r.graph, 1'000'000),
+            (std::vector<std::string>{"1 gemm f 50 <", "2 exchange f 30 < 0", "3 gemm b 50 < 1", "all-reduce 4 b 0 < 2",
+                                      "5 side f 50 < 1"}));
+  EXPECT_TRUE(has_note(r.report.read, "3 ranks; chakra_rank0.et computes 0.150 ms"));
+  EXPECT_TRUE(has_note(r.report.read, "chakra_rank1.et: 2 collectives matched; computes 0.150 ms (+0.0 %)"));
+  EXPECT_TRUE(has_note(r.report.read, "chakra_rank2.et: 2 collectives matched; computes 0.300 ms (+100.0 %)"));
+  EXPECT_TRUE(
+      has_note(r.report.read, "the all-reduces moved 1000 bytes in 0.010 ms (least over the ranks), 0.100 GB/s"));
+  EXPECT_TRUE(has_note(r.report.guessed, "1 all-to-all kept as ops of their least time over the ranks, 0.030 ms"));
+  expect_refused(rank_of(kAllToAll, 300, 20), "a collective of kind all-to-all, which a workload cannot hold");
+}
+
+TEST_F(ChakraRanks, RanksOfOtherJobsAreRefused) {
+  const auto refused = [&](const std::string& other) { return error_of(rank_of(kAllToAll, 300, 20), beside({other})); };
+  EXPECT_EQ(refused(rank_of(kAllToAll, 30, 20)), "no error");
+  EXPECT_TRUE(contains(refused(rank_of(2, 30, 20)),
+                       "do not match those of f: collective 0 is all-gather of 4000 bytes, "
+                       "there all-to-all of 4000 bytes"))
+      << refused(rank_of(2, 30, 20));
+  EXPECT_TRUE(contains(refused(rank_of(kAllToAll, 30, 20, 50, 1004)), "collective 1 is all-reduce of 1004 bytes"));
+  EXPECT_TRUE(contains(refused(collective(kAllToAll, number(9, 4000))), ": 1 collective, there 2"));
+  EXPECT_TRUE(contains(refused(rank_of(kAllToAll, 0, 20)), "has no duration on one of the ranks"));
+  EXPECT_TRUE(contains(refused("node1"), "this is no Chakra execution trace"));
+  ImportOptions twice = beside({rank_of(kAllToAll, 30, 20)});
+  twice.rank_paths.push_back(twice.rank_paths.front());
+  EXPECT_TRUE(contains(error_of(rank_of(kAllToAll, 300, 20), twice), "the same file as"));
+}
+
 TEST(Chakra, DamageIsReadOrRefused) {
   RandomStream random(31, "chakra");
   const auto survives = [](const std::string& text) {
     ImportOptions options;
     options.format = "chakra";
-    try {
-      const std::string written = write_workload(import_text(text, "f", options).graph);
-      EXPECT_EQ(write_workload(parse_workload(written, "again")), written);
-    } catch (const UserError& e) {
-      EXPECT_FALSE(render(e.diagnostics()).empty());
-    }
+    EXPECT_NO_THROW(test::accepted(text, options));
   };
   for (const char* leaf : {"chakra_ddp.et", "chakra_step.json"}) {
     const std::string text = fixture(leaf);

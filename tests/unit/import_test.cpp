@@ -7,31 +7,20 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <functional>
 
 #include "io/file/file.hpp"
 #include "io/import/decimal.hpp"
 #include "io/import/pipedream.hpp"
 #include "io/import/workload.hpp"
+#include "tests/support/import_checks.hpp"
 #include "tests/support/paths.hpp"
 
 namespace stretto::io {
 namespace {
 
-std::string error_of(const std::string& text, const ImportOptions& options = {}) {
-  try {
-    import_text(text, "f", options);
-  } catch (const UserError& e) {
-    return render(e.diagnostics());
-  }
-  return "no error";
-}
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-bool has_note(const std::vector<std::string>& notes, const std::string& part) {
-  return std::any_of(notes.begin(), notes.end(), [&](const std::string& note) { return contains(note, part); });
-}
+using test::contains;
+using test::error_of;
+using test::has_note;
 
 std::string fixture(const std::string& leaf) { return source_path("tests/fixtures/" + leaf); }
 
@@ -66,6 +55,13 @@ TEST(Decimal, ScalesByDigits) {
   EXPECT_EQ(format_scaled(10'814'000'000, 9), "10.814");
   EXPECT_EQ(format_scaled(5, 9), "0.000000005");
   EXPECT_EQ(format_scaled(3'000'000'000, 9), "3");
+}
+
+TEST(Decimal, WholeNumbers) {
+  EXPECT_EQ(parse_whole("-12"), -12);
+  EXPECT_EQ(parse_whole("9223372036854775807"), 9223372036854775807);
+  for (const char* bad : {"", "-", "+1", " 1", "1 ", "1.0", "1e3", "9223372036854775808"})
+    EXPECT_FALSE(parse_whole(bad)) << bad;
 }
 
 TEST(PipeDream, FixtureBecomesTheGraphOfTheHeader) {
@@ -408,6 +404,16 @@ TEST(Workload, AllMistakesOfAFileComeAtOnce) {
     text.replace(text.find(from), std::string(from).size(), to);
   const std::string errors = error_of(text);
   EXPECT_EQ(std::count(errors.begin(), errors.end(), '^'), 3) << errors;
+}
+
+TEST(Import, FormatsOfJobsThatAllReduce) {
+  std::vector<std::string_view> names;
+  for (const Importer& importer : importers())
+    if (importer.all_reduce) names.push_back(importer.name);
+  EXPECT_EQ(names, (std::vector<std::string_view>{"horovod", "astra-sim", "chakra", "kineto", "pytorch-et"}));
+  EXPECT_TRUE(import_any(fixture("kineto_ddp.json")).all_reduce);
+  EXPECT_TRUE(import_any(fixture("chakra_step.json")).all_reduce);
+  EXPECT_FALSE(import_any(fixture("toy.graph.txt")).all_reduce);
 }
 
 TEST(Import, FormatIsToldFromTheContentOrTheOption) {

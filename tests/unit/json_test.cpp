@@ -255,5 +255,19 @@ TEST(Repair, OnlyWhatIsCertain) {
   EXPECT_EQ(repair("[NaN, \"a\tb\"]").notes().size(), 2U);
 }
 
+TEST(Repair, BrokenTextIsReadAgainFromTheBeginning) {
+  std::size_t elements = 0;
+  const auto read = [&](const std::string& text) {
+    elements = 0;
+    return read_repaired(
+        text, "f", [&](const Value& root) { root.elements([&](const Value&) { ++elements; }); }, [&] { elements = 0; });
+  };
+  EXPECT_TRUE(read("[1, 2]").empty());
+  EXPECT_EQ(elements, 2U);
+  EXPECT_EQ(read("[1, 2, NaN, {\"a\": 1},\n").size(), 2U);
+  EXPECT_EQ(elements, 4U);
+  for (const char* hopeless : {"[1, 2", "[1, NaN"}) EXPECT_THROW(read(hopeless), UserError) << hopeless;
+}
+
 }  // namespace
 }  // namespace stretto::json

@@ -3,41 +3,21 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "io/import/import.hpp"
-#include "sim/base/diagnostic.hpp"
+#include "tests/support/import_checks.hpp"
 
 namespace stretto::io {
 namespace {
 
-std::string error_of(const std::string& text) {
-  try {
-    import_text(text, "f");
-  } catch (const UserError& e) {
-    return render(e.diagnostics());
-  }
-  return "no error";
-}
+using test::contains;
+using test::error_of;
+using test::has_note;
+using test::replaced;
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-bool has_note(const std::vector<std::string>& notes, const std::string& part) {
-  return std::any_of(notes.begin(), notes.end(), [&](const std::string& note) { return contains(note, part); });
-}
-
-std::vector<std::string> described(const graph::Graph& g) {
-  std::vector<std::string> list;
-  for (const graph::Op& op : g.ops) {
-    std::string line =
-        fmt::format("{} {} {} <", op.name, op.phase == graph::Phase::Forward ? "f" : "b", op.time.ps() / 1'000'000);
-    for (const graph::OpId i : op.inputs) line += fmt::format(" {}", i.index());
-    list.push_back(line);
-  }
-  return list;
-}
+std::vector<std::string> described(const graph::Graph& g) { return test::described(g, 1'000'000); }
 
 // One all-reduce: asked for at `us`, ready on ranks 0 and 1, reduced until `end`.
 std::string reduction(int process, const std::string& shape, int us, int rank0, int rank1, int begin, int end) {
@@ -122,6 +102,32 @@ TEST(Horovod, ATimelineThatBeginsWithinAStepIsRefused) {
   EXPECT_TRUE(contains(error_of(text), "1 tensors are not reduced in the first step")) << error_of(text);
 }
 
+TEST(Horovod, TimeThatRunsBackwardIsRefused) {
+  const auto one = [](int rank0, int begin, int end) {
+    return error_of("[\n" + named(0, "w") + reduction(0, "[1]", 10, rank0, 11, begin, end));
+  };
+  EXPECT_EQ(one(10, 12, 15), "no error");
+  const char* const kBackward = "time runs backward at 1 event, first of tensor \"w\"";
+  EXPECT_TRUE(contains(one(10, 9, 15), kBackward)) << one(10, 9, 15);
+  EXPECT_TRUE(contains(one(10, 12, 5), kBackward)) << one(10, 12, 5);
+  EXPECT_TRUE(contains(one(9, 12, 15), kBackward)) << one(9, 12, 15);
+  // The second step of a tensor before its first.
+  const std::string twice =
+      "[\n" + named(0, "w") + reduction(0, "[1]", 100, 100, 100, 102, 105) + reduction(0, "[1]", 50, 50, 50, 52, 55);
+  EXPECT_TRUE(contains(error_of(twice), kBackward)) << error_of(twice);
+}
+
+TEST(Horovod, AGradientBeforeTheEndOfTheStepBeforeIsSaid) {
+  std::string text = "[\n" + named(0, "a") + named(1, "b");
+  for (const int at : {0, 1000, 2000}) {
+    text += reduction(0, "[1]", at + 100, at + 100, at + 100, at + 110, at + 120);
+    text += reduction(1, "[1]", at + 200, at + 200, at + 200, at + 210, at + 1140);
+  }
+  const ImportResult r = import_text(text, "f");
+  EXPECT_EQ(r.graph.ops[0].time, Duration());
+  EXPECT_TRUE(has_note(r.report.guessed, "the first gradient was ready 0.040 ms before the step before it ended"));
+}
+
 TEST(Horovod, WhatAWorkloadCannotHoldIsRefused) {
   const std::string gather = "{\"ph\": \"B\", \"name\": \"ALLGATHER\", \"ts\": 1, \"pid\": 5},\n";
   EXPECT_TRUE(contains(error_of(horovod(gather)), "1 collectives are of kind ALLGATHER")) << error_of(horovod(gather));
@@ -138,7 +144,7 @@ constexpr const char* kAstraSim =
     "DATA\n"
     "3\n"
     "conv1\t-1\t1000\tNONE\t0\t2000\tNONE\t0\t3000\tALLREDUCE\t37632\t10\n"
-    "pool   -1 500 NONE 0 600 NONE 0 0 NONE 0 0 extra\n"
+    "pool   -1 500 NONE 0 600 NONE 0 0 NONE 0 0\n"
     "fc     -1 4000 NONE 0 5000 NONE 0 0 ALLREDUCE 4096 20\n";
 
 TEST(AstraSim, LayersInTheOrderOfTraining) {
@@ -160,10 +166,6 @@ TEST(AstraSim, LayersInTheOrderOfTraining) {
   EXPECT_TRUE(has_note(r.report.dropped, "0.000 ms of updates"));
 }
 
-std::string replaced(std::string text, const std::string& what, const std::string& by) {
-  return text.replace(text.find(what), what.size(), by);
-}
-
 TEST(AstraSim, WrongLinesAreNamed) {
   const auto refused = [](const std::string& what, const std::string& by) {
     return error_of(replaced(kAstraSim, what, by));
@@ -176,9 +178,25 @@ TEST(AstraSim, WrongLinesAreNamed) {
   EXPECT_TRUE(contains(refused("500 NONE", "5e2 NONE"), "f:4:11: error: a compute time (ns) must be"))
       << refused("500 NONE", "5e2 NONE");
   EXPECT_TRUE(contains(refused("\n3\n", "\n4\n"), "f:2:1: error: 4 layers are announced, 3 lines follow"));
-  EXPECT_TRUE(contains(refused(" 0 0 extra", ""), "a layer has 12 fields, this line 10"));
+  EXPECT_TRUE(contains(refused(" 0 0\nfc", "\nfc"), "a layer has 12 fields, this line 10"));
+  EXPECT_TRUE(contains(refused(" 0 0\nfc", " 0 0 DATA\nfc"), "f:4:44: error: a layer has 12 fields, this line 13"))
+      << refused(" 0 0\nfc", " 0 0 DATA\nfc");
+  ImportOptions named;
+  named.format = "astra-sim";
+  EXPECT_TRUE(contains(error_of(replaced(kAstraSim, "\n3\n", "\n3 4\n"), named),
+                       "f:2:3: error: the second line holds more than the number of layers"));
   EXPECT_TRUE(
       contains(refused("ALLREDUCE 4096", "ALLREDUCE 99999999999999999999"), "the bytes of a collective must be"));
+}
+
+TEST(AstraSim, LayersOfTheirOwnParallelisation) {
+  const std::string custom = replaced(kAstraSim, "DATA", "HYBRID_CUSTOMIZED");
+  const std::string one = replaced(custom, " 0 0\nfc", " 0 0 DATA\nfc");
+  const ImportResult r = import_text(one, "f");
+  EXPECT_EQ(described(r.graph), described(import_text(kAstraSim, "f").graph));
+  EXPECT_TRUE(has_note(r.report.dropped, "1 layers name a parallelisation of their own"));
+  EXPECT_TRUE(
+      contains(error_of(replaced(one, " DATA\nfc", " DATA 7\nfc")), "error: a layer has 13 fields, this line 14"));
 }
 
 TEST(AstraSim, ManyHugeLayersAreRefusedByTheirSum) {

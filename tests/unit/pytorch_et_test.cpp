@@ -4,15 +4,19 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "io/import/import.hpp"
-#include "sim/base/diagnostic.hpp"
+#include "tests/support/import_checks.hpp"
 
 namespace stretto::io {
 namespace {
+
+using test::contains;
+using test::error_of;
+using test::has_note;
+using test::replaced;
 
 std::string tensors(const std::vector<std::string>& shapes) {
   std::string types;
@@ -68,20 +72,6 @@ std::string quoted(const std::string& text) {
   for (std::size_t i = 0; i < text.size(); ++i)
     if (text[i] != '\\' || i + 1 == text.size() || text[i + 1] != '"') out += text[i];
   return out;
-}
-
-bool has_note(const std::vector<std::string>& notes, const std::string& part) {
-  return std::any_of(notes.begin(), notes.end(),
-                     [&](const std::string& note) { return note.find(part) != std::string::npos; });
-}
-
-std::string error_of(const std::string& text) {
-  try {
-    import_text(text, "et.json");
-  } catch (const UserError& e) {
-    return render(e.diagnostics());
-  }
-  return "no error";
 }
 
 TEST(PytorchEt, OneStepByItsShapes) {
@@ -154,6 +144,32 @@ TEST(PytorchEt, WhatCannotBecomeAWorkload) {
   EXPECT_NE(error_of(R"({"schema": "1", "nodes": [], "x": "rf_id", "rf_id": 1})").find("no op (aten::...)"),
             std::string::npos);
   EXPECT_NE(error_of(R"({"schema": "1", "nodes": [7], "rf_id": 1})").find("a node is no object"), std::string::npos);
+}
+
+TEST(PytorchEt, SizesThatAreNoneAreRefusedWithTheirPlace) {
+  const std::string sound = quoted(trace());
+  const auto with = [&](const std::string& what, const std::string& by) { return error_of(replaced(sound, what, by)); };
+  const char* const kShape = "[8, 3, 32, 32]";
+  const std::string negative = with(kShape, "[8, -3, 32, 32]");
+  EXPECT_TRUE(contains(negative, "error: nodes[1].inputs.shapes[0][1]: must be between 0 and")) << negative;
+  EXPECT_TRUE(contains(with(kShape, "[8, \"3\", 32, 32]"), "nodes[1].inputs.shapes[0][1]: must be a whole number"));
+  EXPECT_TRUE(contains(with(kShape, "[8, 2.5, 32, 32]"), "nodes[1].inputs.shapes[0][1]: must be a whole number"));
+  EXPECT_TRUE(contains(with(kShape, "[8, null, 32, 32]"), "nodes[1].inputs.shapes[0][1]: must be a whole number"));
+  EXPECT_TRUE(contains(with(kShape, "[4611686018427387904]"), "nodes[1].inputs.shapes[0][0]: must be between 0 and"));
+  EXPECT_TRUE(contains(with(kShape, "[1073741824, 1073741824]"), "a tensor of 1.153e+18 elements, at most"));
+  EXPECT_TRUE(contains(with(kShape, "7"), "nodes[1].inputs.shapes[0]: a shape is a list of whole numbers"));
+  EXPECT_TRUE(contains(with("\"Tensor(float)\"", "7"), "nodes[1].inputs.types[0]: must be a string"));
+  EXPECT_TRUE(contains(with(kShape, "[8, [3, 32, 32]]"), "shapes[0]: a list of shapes holds numbers too"));
+  EXPECT_TRUE(contains(with(kShape, "[8], [3, 32, 32]"), "nodes[1]: 3 shapes and 2 types"));
+  EXPECT_TRUE(contains(with("\"shapes\": []", "\"shapes\": 7"), "nodes[0].inputs.shapes: must be an array"));
+  std::string many = "[[1]";
+  for (int i = 0; i < 4096; ++i) many += ", [1]";
+  EXPECT_TRUE(contains(with(kShape, many + "]"), "a node has more than 4096 tensors"));
+  const char* const kTensor = "0, 1000, 4, \"cuda:0\"";
+  EXPECT_TRUE(contains(with(kTensor, "0, -1000, 4, \"cuda:0\""), "1 tensor of a collective without a number of"));
+  EXPECT_TRUE(contains(with(kTensor, "0, \"1000\", 4, \"cuda:0\""), "1 tensor of a collective without a number of"));
+  EXPECT_TRUE(contains(with(kTensor, "0, 4611686018427387904, 4, \"cuda:0\""), "a collective of 1.845e+19 bytes"));
+  EXPECT_EQ(error_of(sound), "no error");
 }
 
 }  // namespace

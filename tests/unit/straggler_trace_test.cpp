@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/import/straggler_trace.hpp"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -10,10 +9,13 @@
 #include "io/import/import.hpp"
 #include "sim/base/diagnostic.hpp"
 #include "sim/base/random.hpp"
+#include "tests/support/import_checks.hpp"
 #include "tests/support/paths.hpp"
 
 namespace stretto::io {
 namespace {
+
+using test::replaced;
 
 std::string csv() { return file::read(source_path("tests/fixtures/stragglers.csv")); }
 
@@ -24,11 +26,6 @@ std::string refusal(const std::string& text) {
     return render(e.diagnostics());
   }
   return "accepted";
-}
-
-std::string replaced(std::string text, const std::string& what, const std::string& by) {
-  text.replace(text.find(what), what.size(), by);
-  return text;
 }
 
 const char* const kHeader = "dp_rank,stage,rank,step,optype,start_ts,duration,seq_id,mc,mb_id,gmc\n";

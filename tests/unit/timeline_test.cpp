@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -15,11 +14,19 @@
 #include "io/import/import.hpp"
 #include "io/import/tensorboard.hpp"
 #include "io/import/workload.hpp"
-#include "sim/base/diagnostic.hpp"
+#include "tests/support/import_checks.hpp"
 #include "tests/support/paths.hpp"
+#include "tests/support/wire_writer.hpp"
 
 namespace stretto::io {
 namespace {
+
+using test::bytes;
+using test::checksum;
+using test::contains;
+using test::error_of;
+using test::event_record;
+using test::has_note;
 
 std::string process(int pid, const std::string& name) {
   return fmt::format(R"({{"ph": "M", "name": "process_name", "pid": {}, "args": {{"name": "{}"}}}}, )", pid, name);
@@ -68,21 +75,6 @@ class Table {
  private:
   std::string path_;
 };
-
-std::string error_of(const std::string& text, const ImportOptions& options = {}) {
-  try {
-    import_text(text, "t.json", options);
-  } catch (const UserError& e) {
-    return render(e.diagnostics());
-  }
-  return "no error";
-}
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-bool has_note(const std::vector<std::string>& notes, const std::string& part) {
-  return std::any_of(notes.begin(), notes.end(), [&](const std::string& note) { return contains(note, part); });
-}
 
 TEST(Timeline, WithATableOfVariables) {
   const Table table("# bytes by variable\n\nw\t4000\n other  8\n");
@@ -175,62 +167,29 @@ TEST(Timeline, WithTheGraphOfTheProgram) {
   }
 }
 
-// CRC-32C bit by bit.
-std::uint32_t checksum(const std::string& bytes) {
-  std::uint32_t c = 0xFFFFFFFF;
-  for (const char byte : bytes) {
-    c ^= static_cast<unsigned char>(byte);
-    for (int i = 0; i < 8; ++i) c = (c & 1) != 0 ? c >> 1 ^ 0x82F63B78 : c >> 1;
-  }
-  return ~c;
-}
-
-std::string little_endian(std::uint64_t value, int bytes) {
-  std::string out;
-  for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> 8 * i & 0xFF);
-  return out;
-}
-
-std::string masked(const std::string& bytes) {
-  const std::uint32_t c = checksum(bytes);
-  return little_endian(((c >> 15 | c << 17) + 0xA282EAD8) & 0xFFFFFFFF, 4);
-}
-
-std::string record(const std::string& event) {
-  const std::string length = little_endian(event.size(), 8);
-  return length + masked(length) + event + masked(event);
-}
-
-std::string field(int number, const std::string& bytes) {
-  std::string length;
-  for (std::size_t n = bytes.size(); length.empty() || n > 0; n >>= 7)
-    length += static_cast<char>((n & 0x7F) | (n > 0x7F ? 0x80 : 0));
-  return static_cast<char>(number << 3 | 2) + length + bytes;
-}
-
 TEST(TensorBoard, TheGraphInAnEventFile) {
   ASSERT_EQ(checksum("123456789"), 0xE3069283U);  // the polynomial's check value
   const std::string graph = file::read(source_path("tests/fixtures/tf_step.graph.pb"));
-  const std::string head = record(field(3, "brain.Event:2"));
+  const std::string head = event_record(bytes(3, "brain.Event:2"));
   const graph::Graph alone = import_text(graph, "g").graph;
-  for (const std::string& event : {field(4, graph), field(9, field(2, graph))}) {
-    const ImportResult r = import_text(head + record(event), "g");
+  for (const std::string& event : {bytes(4, graph), bytes(9, bytes(2, graph))}) {
+    const ImportResult r = import_text(head + event_record(event), "g");
     EXPECT_EQ(r.format, "tensorboard");
     EXPECT_EQ(write_workload(r.graph), write_workload(alone));
   }
   ImportOptions options;
   options.graph_path = ::testing::TempDir() + "/events.out";
-  std::ofstream(options.graph_path, std::ios::binary) << head + record(field(4, graph));
+  std::ofstream(options.graph_path, std::ios::binary) << head + event_record(bytes(4, graph));
   EXPECT_FALSE(import_any(source_path("tests/fixtures/tf_step.run.pb.gz"), options).graph.parameters.empty());
 
   EXPECT_TRUE(contains(error_of(head), "no event in the file holds a graph"));
-  std::string whole = head + record(field(4, graph));
+  std::string whole = head + event_record(bytes(4, graph));
   EXPECT_TRUE(
       contains(error_of(whole.substr(0, whole.size() - 1)), fmt::format("the record at byte {} of", head.size())));
   EXPECT_TRUE(contains(error_of(whole.substr(0, head.size() + 5)), "is cut"));
   whole[head.size() + 100] ^= 1;
   EXPECT_TRUE(contains(error_of(whole), "is damaged")) << error_of(whole);
-  EXPECT_TRUE(contains(error_of(head + record(std::string("\x22\x7F"))), "is malformed"));
+  EXPECT_TRUE(contains(error_of(head + event_record(std::string("\x22\x7F"))), "is malformed"));
 }
 
 }  // namespace
