@@ -184,9 +184,11 @@ void build(const std::vector<Layer>& layers, graph::Graph& g, ImportReport& repo
     add(l.name + "/inputs", Phase::Backward, l.time_ns[1], false);
   }
   if (empty > 0) report.dropped.push_back(fmt::format("{} ops of no time", empty));
-  if (updates_ns > 0)
-    report.dropped.push_back(
-        fmt::format("{:.3f} ms of updates: a workload has none of its own", static_cast<double>(updates_ns) * 1e-6));
+  if (updates_ns > 0) {
+    const std::string updates = fmt::format("{:.3f} ms of updates", static_cast<double>(updates_ns) * 1e-6);
+    report.dropped.push_back(updates + ": a workload has none of its own");
+    g.source += "; without " + updates;  // simulated steps lack them
+  }
   report.guessed.emplace_back("times are ns: the file has no unit, ASTRA-sim counts so at 1 GHz");
 }
 
@@ -212,12 +214,12 @@ ImportResult import_astra_sim(const std::string& text, const std::string& path, 
   ImportResult result;
   graph::Graph& g = result.graph;
   const std::vector<Layer> layers = Parser(text, path).parse();
-  build(layers, g, result.report);
   const std::string leaf = path.substr(path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1);
   const std::string stem = leaf.substr(0, leaf.find('.'));
   g.name = !options.name.empty() ? options.name : stem.empty() ? "astra-sim" : stem;
   g.source = options.source.empty() ? "ASTRA-sim text workload " + leaf : options.source;
   g.batch = options.batch.value_or(1);
+  build(layers, g, result.report);
   std::vector<Diagnostic> wrong = graph::check(g);
   for (Diagnostic& d : wrong) d.span.file = path;
   if (!wrong.empty()) throw UserError(std::move(wrong));
