@@ -93,6 +93,8 @@ struct AttributedPolicy {
   Attribution attribution;
   std::string best_order;          // what the order was idealised to, all else as it is
   std::vector<std::string> tried;  // all orders that it was taken from, its own first
+  bool start_offsets = false;      // workers start one after the other in some of these
+  bool may_be_staggered = false;   // there are workers and servers for policy staggered
   NamedPath path;                  // of the first measured step of replication 0
   NamedPath left_path;             // of the same step with all causes idealised
 };

@@ -21,7 +21,7 @@ constexpr double kFull = 0.9;         // a resource used this much has nothing l
 constexpr double kNoticeable = 0.01;  // gains below this are not worth an action
 constexpr double kAtBound = 0.0005;   // a gap that prints as 0.0 %
 constexpr double kHeavy = 1.1;        // a server with this multiple of the mean load is called the heaviest
-constexpr std::size_t kChangesListed = 3;
+constexpr std::size_t kChangesListed = 4;
 constexpr double kStraggle = 0.1;  // waiting for the last worker is worth a sentence from here on
 constexpr double kDrift = 0.05;    // trend of a run that has not settled
 
@@ -245,7 +245,10 @@ std::string help_sentence(const PolicyResult& result) {
       text = " What helps without new hardware: " + change_text(*w);
       if (const double bound = result.lower_bound_any_layout_s.value.value_or(0); bound > 0) {
         const double left = result.step_time.estimate.mean / (1 + w->gain) / bound - 1;
-        text += fmt::format(" (at most {} is left after that for any layout and order)", percent(std::max(0.0, left)));
+        text += fmt::format(
+            " (at most {} is left after that for any layout and order on this "
+            "hardware, in this training mode)",
+            percent(std::max(0.0, left)));
       }
       text += ".";
     }
@@ -275,9 +278,10 @@ std::string order_sentence(const PolicyResult& result, std::span<const PolicyRes
   std::string limit;
   if (result.gap.value) {
     const std::string bound = result.lower_bound_name.empty() ? "lower bound" : escape_control(result.lower_bound_name);
-    if (*result.gap.value < kAtBound) return fmt::format(" Another order cannot help: the step is at the {}.", bound);
+    if (*result.gap.value < kAtBound)
+      return fmt::format(" Another order of this layout cannot help: the step is at the {}.", bound);
     if (*result.gap.value < kNoticeable)
-      return fmt::format(" Another order cannot help: the step is within {} of the {}.",
+      return fmt::format(" Another order of this layout cannot help: the step is within {} of the {}.",
                          percent(std::max(0.0, *result.gap.value)), bound);
     limit = fmt::format("no order of this layout can gain more than {} ({})", percent(*result.gap.value), bound);
   } else {

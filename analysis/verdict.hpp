@@ -6,7 +6,7 @@
 //      together take that share, or, if nothing is full, how busy the devices are and what the transfers wait for;
 //   2. if servers are the cause: the heaviest one and the parameter that makes it so;
 //   3. of the simulated changes the best one of layout and order (free), with what the bound over all layouts leaves
-//      after it, and the two best others;
+//      after it, and the best others;
 //   4. whether a better order can help: the fastest policy of the same point, and the bound of this layout;
 //   5. warnings: workers that wait for the last one, runs that are not stationary.
 // Data in, text out, deterministic. Names come from files and are escaped (control characters); changes are our own

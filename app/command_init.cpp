@@ -177,7 +177,7 @@ std::string experiment_text(const Subject& s, const fs::path& file, std::int64_t
                     "How much is simulated: steps of one replication, of which warm_up are not measured; replications "
                     "end when the 95 % interval is within precision of the mean.");
   out += "runs:\n  iterations: 10\n  warm_up: 2\n  replications: {min: 5, max: 50, precision: 1 %}\n  seed: 1\n";
-  out += '\n' + comment("What to vary: every combination is run.");
+  out += '\n' + comment("What to vary: every combination is run. The servers' NICs are cluster.servers.nic.");
   out +=
       "# vary:\n#   cluster.workers.count: [1, 2, 4, 8]\n#   cluster.workers.nic: [1 Gbit/s, 10 Gbit/s, 25 Gbit/s]\n";
   return out;

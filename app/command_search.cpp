@@ -74,6 +74,7 @@ std::string text_of(const experiment::SearchResult& r) {
   const auto line = [&](const std::string& text) { out += report::wrap(escape_control(text), kWidth, 2); };
   line(fmt::format("Found by: {}; layout: {}.", r.found_by, r.layout));
   for (const std::string& sentence : r.proven) line(sentence);
+  for (const std::string& sentence : r.not_searched) line(sentence);
   std::string effort = fmt::format("{} evaluations in {:.1f} s", r.evaluations, r.seconds);
   if (r.reduced_ops < r.ops) effort += fmt::format(", on {} ops that behave as the model's {}", r.reduced_ops, r.ops);
   if (!r.reproducible) effort += "; ended by time, so that another run may find another plan";

@@ -10,6 +10,7 @@
 #include "app/output.hpp"
 #include "app/shipped.hpp"
 #include "app/workload_text.hpp"
+#include "experiment/run/comparison.hpp"
 #include "experiment/setup/placement_loads.hpp"
 #include "experiment/setup/setup.hpp"
 #include "experiment/spec/spec.hpp"
@@ -69,7 +70,8 @@ std::string experiment_text(const experiment::Experiment& experiment) {
   const experiment::Spec& spec = experiment.points.front().spec;
   std::string out = escape_control(spec.name) + '\n';
   std::string policies;
-  for (const experiment::PolicySpec& p : spec.policies) policies += (policies.empty() ? "" : ", ") + p.name;
+  for (const experiment::PolicySpec& p : spec.policies)
+    policies += (policies.empty() ? "" : ", ") + experiment::label(p);
   const auto row = [&](const char* name, const std::string& text) {
     out += fmt::format("  {:<12}{}\n", name, escape_control(text));
   };

@@ -6,7 +6,7 @@ namespace stretto::app {
 
 inline constexpr const char* kFooter = R"(Examples:
   stretto run configs/experiments/quickstart.yaml
-  stretto run my.yaml --set cluster.workers.nic="25 Gbit/s" --format json
+  stretto run my.yaml --set cluster.workers.nic="25 Gbit/s" --set cluster.servers.nic="25 Gbit/s"
   stretto show vgg_16
 `stretto COMMAND --help` says more about a command.
 Exit codes: 0 done, 1 the simulation or a check says no, 2 bad usage or input, 3 a bug in stretto.)";

@@ -103,6 +103,11 @@ Table links_table(const NamedPath& path) {
   return table;
 }
 
+const char* starts_text(const AttributedPolicy& r) {
+  if (r.start_offsets) return " Start offsets of workers count as part of it.";
+  return r.may_be_staggered ? " In all of these workers start together; policy staggered is not among them." : "";
+}
+
 std::string policy_text(const AttributedPolicy& r) {
   std::string out = "\n";
   if (!r.vary.empty()) out += wrap(title(r), kWidth, 2);
@@ -118,8 +123,8 @@ std::string policy_text(const AttributedPolicy& r) {
   out += render(causes_table(a), kWidth);
   std::string tried;
   for (const std::string& name : r.tried) tried += (tried.empty() ? "" : ", ") + escape_control(name);
-  out += wrap(fmt::format("The transfer order is held against the best one known, {} (of {}).",
-                          escape_control(r.best_order), tried),
+  out += wrap(fmt::format("The transfer order is held against the best one known, {} (of {}).{}",
+                          escape_control(r.best_order), tried, starts_text(r)),
               kWidth, 2);
   out += wrap(left_text(r.left_path), kWidth, 2);
   out += '\n' + render(kinds_table(r.path), kWidth);
@@ -186,6 +191,7 @@ void policy_json(Writer& w, const AttributedPolicy& r) {
   w.key("orders_tried").begin_array(kInline);
   for (const std::string& name : r.tried) w.value(name);
   w.end_array();
+  w.member("start_offsets", r.start_offsets);
   path(w, "critical_path", r.path);
   path(w, "left_path", r.left_path);
   w.end_object();

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <optional>
 #include <vector>
 
 #include "analysis/words.hpp"
@@ -39,8 +38,19 @@ std::string shares_text(const char* title, const std::vector<StragglerShare>& sh
   return out;
 }
 
-std::string share_text(const std::optional<double>& share) {
-  return share ? analysis::percent(*share) : "not defined, the job is not slower than the ideal one";
+std::string shares_of_slowdown(const Stragglers& r) {
+  if (!r.worker_share || !r.last_stage_share)
+    return wrap("M_W and M_S are not defined: the job is not slower than the ideal one.", kWidth);
+  std::string ranks;
+  for (const std::int32_t id : r.worst_workers) ranks += fmt::format("{}{}", ranks.empty() ? "" : ", ", id);
+  const std::size_t worst = r.worst_workers.size();
+  const std::string who =
+      worst == 1
+          ? fmt::format("worst of {} workers (rank {}): 3 % of them, at least one", r.workers.size(), ranks)
+          : fmt::format("{} worst of {} workers (ranks {}): 3 % of them, rounded up", worst, r.workers.size(), ranks);
+  return wrap(fmt::format("M_W: {} of the slowdown goes with the {}.", analysis::percent(*r.worker_share), who),
+              kWidth) +
+         wrap(fmt::format("M_S: {} of it goes with the last stage.", analysis::percent(*r.last_stage_share)), kWidth);
 }
 
 Table times_table(const Stragglers& r) {
@@ -75,12 +85,7 @@ std::string stragglers_text(const Stragglers& r, std::string_view name) {
                                      r.steps.size(), analysis::percent(r.slowdown - 1), r.slowdown),
                          kWidth);
   out += '\n' + render(times_table(r), kWidth) + '\n';
-  std::string worst;
-  for (const std::int32_t id : r.worst_workers) worst += fmt::format("{}{}", worst.empty() ? "" : ", ", id);
-  out += wrap(fmt::format("M_W: {} of the slowdown goes with the worst 3 % of the workers (rank {}).",
-                          share_text(r.worker_share), worst),
-              kWidth);
-  out += wrap(fmt::format("M_S: {} of it goes with the last stage.", share_text(r.last_stage_share)), kWidth);
+  out += shares_of_slowdown(r);
   out += shares_text("kind of op alone", r.kinds);
   out += shares_text("dp rank alone", r.dp_ranks);
   out += shares_text("stage alone", r.stages);

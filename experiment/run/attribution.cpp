@@ -197,6 +197,10 @@ analysis::AttributedPolicy attribute_policy(const Setup& setup, const Point& poi
   result.attribution = analysis::attribute(replays.times);
   result.best_order = orders[replays.best_order].policy;
   for (const plan::Plan& plan : orders) result.tried.push_back(plan.policy);
+  result.start_offsets = std::any_of(orders.begin(), orders.end(),
+                                     [](const plan::Plan& plan) { return !plan.order.start_offsets.empty(); });
+  result.may_be_staggered =
+      setup.training.exchange == training::Exchange::ParameterServer && setup.cluster.workers.size() > 1;
   result.path = path_of(setup, orders.front(), options, analysis::kNoCause);
   result.left_path = path_of(setup, orders[replays.best_order_left], options, analysis::kAllCauses);
   return result;

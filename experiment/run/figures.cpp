@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "analysis/metrics.hpp"
 #include "analysis/statistics.hpp"
@@ -60,6 +62,33 @@ std::string nic_text(Bandwidth nic) {
   const std::string exact = config::format_bandwidth(nic);
   if (exact.size() <= 12) return exact;
   return fmt::format("about {:.3g} Gbit/s", static_cast<double>(nic.bits_per_second()) * 1e-9);
+}
+
+// "v100"; of workers that differ "2 v100, 2 old at speed 0.5".
+std::string device_text(const std::vector<cluster::Worker>& workers) {
+  std::vector<std::pair<std::string, std::size_t>> kinds;
+  for (const cluster::Worker& worker : workers) {
+    std::string kind = worker.device.name;
+    if (worker.device.speed != workers.front().device.speed)
+      kind += fmt::format(" at speed {:.3g}", worker.device.speed);
+    const auto known = std::find_if(kinds.begin(), kinds.end(), [&](const auto& k) { return k.first == kind; });
+    if (known == kinds.end())
+      kinds.emplace_back(std::move(kind), 1);
+    else
+      ++known->second;
+  }
+  if (kinds.size() == 1) return kinds.front().first;
+  std::string text;
+  for (const auto& [kind, count] : kinds) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, kind);
+  return text;
+}
+
+// Of all workers, what they receive.
+std::string nics_text(const std::vector<cluster::Worker>& workers) {
+  const auto [least, most] = std::minmax_element(workers.begin(), workers.end(),
+                                                 [](const auto& a, const auto& b) { return a.nic.down < b.nic.down; });
+  if (least->nic.down == most->nic.down) return nic_text(least->nic.down);
+  return nic_text(least->nic.down) + " to " + nic_text(most->nic.down);
 }
 
 std::string variation_text(const training::VariationSpec& v) {
@@ -123,13 +152,15 @@ void fill_figures(const Setup& setup, const PointBounds& point, const plan::Plan
 
 std::string describe(const Spec& spec, const Setup& setup) {
   const auto count = [](std::size_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); };
-  std::string nic = nic_text(setup.cluster.workers[0].nic.down);
+  std::string nic = nics_text(setup.cluster.workers);
   const bool all_reduce = setup.cluster.servers.empty();
-  if (!all_reduce && setup.cluster.workers[0].nic.down != setup.cluster.servers[0].nic.up)
-    nic += " (servers " + nic_text(setup.cluster.servers[0].nic.up) + ")";
+  // Servers on workers' hosts come first, and have those NICs.
+  if (!all_reduce && !setup.cluster.servers.back().on_worker &&
+      setup.cluster.workers[0].nic.down != setup.cluster.servers.back().nic.up)
+    nic += " (servers " + nic_text(setup.cluster.servers.back().nic.up) + ")";
   const bool training = setup.training.mode == training::Mode::Training;
   return fmt::format("{} {}, {} ({}), {}, {}, {}", setup.graph->name, training ? "training" : "inference",
-                     count(setup.cluster.workers.size(), "worker"), spec.cluster.workers.device.name,
+                     count(setup.cluster.workers.size(), "worker"), device_text(setup.cluster.workers),
                      all_reduce ? exchange_text(spec) : count(setup.cluster.servers.size(), "server"), nic,
                      training_text(spec)) +
          topology_text(spec) + variation_text(setup.variation);

@@ -17,11 +17,15 @@ namespace {
 
 using analysis::ChangeKind;
 
+// What several changes at once gain over the best of them is worth a line from here on.
+constexpr double kWorthSaying = 0.01;
+
 struct Change {
   std::string text;
   ChangeKind kind;
   std::function<void(Setup&)> apply;
   std::optional<PolicySpec> policy = {};  // in place of the one asked about
+  std::vector<std::string> parts = {};    // changes before it that it makes at once
 };
 
 ChangedTime time_of(const Setup& setup, const Change& change, const PolicySpec& policy,
@@ -54,22 +58,55 @@ bool all_reduce_instead(const Setup& setup) {
   return training::why_no_aggregate(alone, o.all_reduce).empty();
 }
 
+// Each kind of link between hosts by itself, and all of them.
+void add_faster_links(const Setup& setup, std::vector<Change>& list) {
+  const auto faster_nics = [](auto& hosts) {
+    for (auto& host : hosts) host.nic = {host.nic.up.scaled(2), host.nic.down.scaled(2)};
+  };
+  std::string links;
+  Change all{"", ChangeKind::Hardware, {}};
+  std::vector<std::function<void(Setup&)>> each;
+  const auto add = [&](const std::string& kind, const std::function<void(Setup&)>& apply) {
+    list.push_back({kind + " 2x faster", ChangeKind::Hardware, apply});
+    links += (links.empty() ? "" : ", ") + kind;
+    all.parts.push_back(list.back().text);
+    each.push_back(apply);
+  };
+  if (has_limited_nic(setup.cluster.workers)) add("worker NICs", [=](Setup& s) { faster_nics(s.cluster.workers); });
+  if (has_limited_nic(setup.cluster.servers)) add("server NICs", [=](Setup& s) { faster_nics(s.cluster.servers); });
+  const auto& fabric = setup.cluster.network.fabric.links;
+  if (std::any_of(fabric.begin(), fabric.end(), [](const auto& link) { return !link.rate.is_unlimited(); }))
+    add("links between switches", [](Setup& s) {
+      for (auto& link : s.cluster.network.fabric.links) link.rate = link.rate.scaled(2);
+    });
+  if (each.size() < 2) return;
+  all.text = "the whole network 2x faster (" + links + ")";
+  all.apply = [each](Setup& s) {
+    for (const auto& apply : each) apply(s);
+  };
+  list.push_back(std::move(all));
+}
+
+// Would policy staggered have workers start one after the other?
+bool can_stagger(const Setup& setup, std::uint64_t seed) {
+  const training::Options& o = setup.training;
+  if (o.exchange != training::Exchange::ParameterServer || o.mode != training::Mode::Training || !o.barrier ||
+      o.synchronization != training::Synchronization::Sync)
+    return false;
+  try {
+    const plan::Order order = make_plan(setup, {"staggered", {}, {}}, seed).order;
+    return std::any_of(order.start_offsets.begin(), order.start_offsets.end(),
+                       [](Duration offset) { return offset > Duration(); });
+  } catch (const UserError&) {
+    return false;  // the last workers would start too late
+  }
+}
+
 // `own_layout`: the policy brings its layout; `own_placement`: at least the rule for it, so that another one changes
 // nothing.
 std::vector<Change> changes(const Setup& setup, bool own_layout, bool own_placement) {
   std::vector<Change> list;
-  const auto faster_nics = [](auto& hosts) {
-    for (auto& host : hosts) host.nic = {host.nic.up.scaled(2), host.nic.down.scaled(2)};
-  };
-  if (has_limited_nic(setup.cluster.workers))
-    list.push_back({"worker NICs 2x faster", ChangeKind::Hardware, [=](Setup& s) { faster_nics(s.cluster.workers); }});
-  if (has_limited_nic(setup.cluster.servers))
-    list.push_back({"server NICs 2x faster", ChangeKind::Hardware, [=](Setup& s) { faster_nics(s.cluster.servers); }});
-  const auto& fabric = setup.cluster.network.fabric.links;
-  if (std::any_of(fabric.begin(), fabric.end(), [](const auto& link) { return !link.rate.is_unlimited(); }))
-    list.push_back({"links between switches 2x faster", ChangeKind::Hardware, [](Setup& s) {
-                      for (auto& link : s.cluster.network.fabric.links) link.rate = link.rate.scaled(2);
-                    }});
+  add_faster_links(setup, list);
   const auto& workers = setup.cluster.workers;
   if (setup.cluster.servers.empty() && std::any_of(workers.begin(), workers.end(), [](const cluster::Worker& w) {
         return w.with_worker && w.nvlink && !w.nvlink->is_unlimited();
@@ -144,6 +181,13 @@ std::vector<Change> changes(const Setup& setup, bool own_layout, bool own_placem
   return list;
 }
 
+bool more_than_parts(const Change& change, double gain, const analysis::PolicyResult& result) {
+  return std::none_of(result.what_if.begin(), result.what_if.end(), [&](const analysis::WhatIf& w) {
+    return std::find(change.parts.begin(), change.parts.end(), w.change) != change.parts.end() &&
+           gain < w.gain + kWorthSaying;
+  });
+}
+
 }  // namespace
 
 void what_if(const Setup& setup, const PolicySpec& policy, double base_time, const SimulateOptions& options,
@@ -154,14 +198,18 @@ void what_if(const Setup& setup, const PolicySpec& policy, double base_time, con
   few.min_replications = few.max_replications = std::min<std::uint32_t>(options.max_replications, 4);
   const bool own_layout = policies::find_policy(policy.name).file == policies::FileKind::Schedule;
   const bool own_placement = !choose_policy(policy).placement.empty();
-  for (const Change& change : changes(setup, own_layout, own_placement)) {
+  std::vector<Change> list = changes(setup, own_layout, own_placement);
+  if (policy.name != "staggered" && can_stagger(setup, options.seed))
+    list.push_back({"workers that start one after the other (policy staggered)", ChangeKind::Order, [](Setup&) {},
+                    PolicySpec{"staggered", {}, {}}});
+  for (const Change& change : list) {
     if (change.policy && known.find(change.text) == known.end())
       known.emplace(change.text, time_of(setup, change, *change.policy, few));
     const ChangedTime time = change.policy ? known.at(change.text) : time_of(setup, change, policy, few);
-    if (time.mean_s)
-      result.what_if.push_back({change.text, base_time / *time.mean_s - 1, change.kind});
-    else
+    if (!time.mean_s)
       result.not_tried.push_back({change.text, time.reason});
+    else if (const double gain = base_time / *time.mean_s - 1; more_than_parts(change, gain, result))
+      result.what_if.push_back({change.text, gain, change.kind});
   }
   std::stable_sort(result.what_if.begin(), result.what_if.end(),
                    [](const analysis::WhatIf& a, const analysis::WhatIf& b) { return a.gain > b.gain; });

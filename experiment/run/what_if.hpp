@@ -13,6 +13,7 @@
 
 namespace stretto::experiment {
 
+<<<<<<< HEAD
 // Under changes with a policy of their own, by text: equal whatever policy of the point is asked about.
 struct ChangedTime {
   std::optional<double> mean_s;  // of a step
@@ -28,6 +29,14 @@ using OwnPolicyTimes = std::map<std::string, ChangedTime>;
 //             simulated once and kept in `known`
 // Random orders are drawn in fewer replications than the main run's. Gains go to result.what_if; a change that the
 // policy's plan does not go with (slices larger than its credit, say) to result.not_tried. Cost: one short run each.
+=======
+// `base_time`: mean step time of `policy` on `setup`, s. Changes: worker or server NICs or the links between
+// switches twice as fast, all of these where that is worth more than each, one more server (where the fabric has a
+// place for it), variables cut over all servers, twice as fast devices, twice the service threads, no barrier, workers
+// that start one after the other; only those that the setup can take. Random orders are drawn in fewer replications
+// than the main run's. Gains go to result.what_if; a change that the policy's plan does not go with (slices larger than
+// its credit, say) to result.not_tried. Cost: one short run each.
+>>>>>>> newcomer
 void what_if(const Setup& setup, const PolicySpec& policy, double base_time, const SimulateOptions& options,
              OwnPolicyTimes& known, analysis::PolicyResult& result);
 

@@ -242,6 +242,8 @@ std::string search_json(const SearchResult& r) {
   }
   w.end_array().key("proven").begin_array();
   for (const std::string& sentence : r.proven) w.value(sentence);
+  w.end_array().key("not_searched").begin_array();
+  for (const std::string& sentence : r.not_searched) w.value(sentence);
   w.end_array().end_object();
   return w.finish();
 }

@@ -283,7 +283,16 @@ class Explainer {
     change("all orders (else fifo)", cost_of(policy_order("fifo")));
   }
 
+  void explain_starts() {
+    const std::vector<Duration>& offsets = plan_.order.start_offsets;
+    if (std::all_of(offsets.begin(), offsets.end(), [](Duration d) { return d == Duration(); })) return;
+    plan::Order together = plan_.order;
+    together.start_offsets.clear();
+    change("start offsets of workers (else all start together)", cost_of(together));
+  }
+
   void explain_changes() {
+    explain_starts();
     if (all_reduce()) return explain_collectives();
     const plan::Order fifo = policy_order("fifo");
     plan::Order order = plan_.order;

@@ -7,7 +7,7 @@
 // differences are judged: the variable goes back to its place in the reference, all else stays, and the step is
 // evaluated again (experiment/search/evaluator.hpp). Losses of single moves need not add up.
 // Changes: one dimension at a time goes back to what the experiment itself has: the order of pulls, of pushes, the
-// credit, the cutting, the servers of the variables, the whole layout.
+// credit, the start offsets of workers, the cutting, the servers of the variables, the whole layout.
 // Cost: moves + changes evaluations.
 #pragma once
 

@@ -12,6 +12,7 @@
 #include "experiment/bounds/step_facts.hpp"
 #include "experiment/run/comparison.hpp"
 #include "experiment/search/evaluator.hpp"
+#include "experiment/search/left_out.hpp"
 #include "experiment/search/starts.hpp"
 #include "experiment/simulate/simulate.hpp"
 #include "models/cluster/topology.hpp"
@@ -541,6 +542,8 @@ class Search {
     result_.seconds = elapsed();
     result_.reproducible = !options_.seconds && !result_.stopped;
     describe();
+    const bool together = all_orders([](const plan::Order& order) { return order.start_offsets.empty(); });
+    result_.not_searched = left_out(spec_, found, together, result_.step_s, simulation);
   }
 
   void describe() {

@@ -77,6 +77,9 @@ struct SearchResult {
   std::vector<LayoutTried> layouts;
   std::vector<SearchedPolicy> policies;
   std::vector<std::string> proven;  // sentences
+  // Sentences: dimensions that the section `search` leaves out, and what workers that start one after the other would
+  // do, where neither section nor policies ask for it.
+  std::vector<std::string> not_searched;
 };
 
 // The first point of the experiment; UserError if there are more.

@@ -429,6 +429,8 @@ Setup make_setup(const Spec& spec, Workloads& workloads) {
     fail(spec.jobs.front().job.place, "jobs", "only `stretto run` takes several jobs", "an experiment of one of them");
   Setup setup;
   GraphPointer graph = workloads.get(spec.workload);
+  if (spec.workload.model.empty() && !graph->source.empty())
+    setup.assumptions.push_back("the workload is as its file has it: " + graph->source);
   leave_out(spec.workload, graph, setup.assumptions);
   const GraphPointer bare = graph;
   const bool timeless = device::lacks_times(*bare);

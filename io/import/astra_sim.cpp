@@ -189,6 +189,7 @@ void build(const std::vector<Layer>& layers, graph::Graph& g, ImportReport& repo
       g.parameters[--parameter].gradient = last;
     add(l.name + "/inputs", Phase::Backward, l.time_ns[1], false);
   }
+<<<<<<< HEAD
   note_count(report.dropped, empty, "ops of no time");
   note_count(report.dropped,
              static_cast<std::size_t>(
@@ -197,6 +198,14 @@ void build(const std::vector<Layer>& layers, graph::Graph& g, ImportReport& repo
   if (updates_ns > 0)
     report.dropped.push_back(
         fmt::format("{:.3f} ms of updates: a workload has none of its own", static_cast<double>(updates_ns) * 1e-6));
+=======
+  if (empty > 0) report.dropped.push_back(fmt::format("{} ops of no time", empty));
+  if (updates_ns > 0) {
+    const std::string updates = fmt::format("{:.3f} ms of updates", static_cast<double>(updates_ns) * 1e-6);
+    report.dropped.push_back(updates + ": a workload has none of its own");
+    g.source += "; without " + updates;  // simulated steps lack them
+  }
+>>>>>>> newcomer
   report.guessed.emplace_back("times are ns: the file has no unit, ASTRA-sim counts so at 1 GHz");
 }
 
@@ -221,9 +230,23 @@ bool is_astra_sim(std::string_view text) {
 ImportResult import_astra_sim(const std::string& text, const std::string& path, const ImportOptions& options) {
   ImportResult result;
   const std::vector<Layer> layers = Parser(text, path).parse();
+<<<<<<< HEAD
   build(layers, result.graph, result.report);
   finish_graph(result, path, options, {"astra-sim", "ASTRA-sim text workload", "file"});
   report_totals(result.graph, layers.size(), result.report);
+=======
+  const std::string leaf = path.substr(path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1);
+  const std::string stem = leaf.substr(0, leaf.find('.'));
+  g.name = !options.name.empty() ? options.name : stem.empty() ? "astra-sim" : stem;
+  g.source = options.source.empty() ? "ASTRA-sim text workload " + leaf : options.source;
+  g.batch = options.batch.value_or(1);
+  build(layers, g, result.report);
+  std::vector<Diagnostic> wrong = graph::check(g);
+  for (Diagnostic& d : wrong) d.span.file = path;
+  if (!wrong.empty()) throw UserError(std::move(wrong));
+  report_totals(g, layers.size(), result.report);
+  if (!options.batch) result.report.guessed.emplace_back("batch 1: the file does not say it; --batch sets it");
+>>>>>>> newcomer
   return result;
 }
 

@@ -149,24 +149,30 @@ class Builder {
     if (streams_ > 1) report.guessed.emplace_back("an op waits for what had ended on other streams before it began");
   }
 
+  // Times of the step in which no kernel ran.
+  std::string idle_text() const {
+    std::int64_t covered = 0;
+    std::int64_t until = kernels_.front().start_ns;
+    for (const KinetoKernel& k : kernels_) {
+      covered += std::max<std::int64_t>(0, k.end_ns() - std::max(until, k.start_ns));
+      until = std::max(until, k.end_ns());
+    }
+    return fmt::format("{:.3f} ms in which the device was idle", ms(until - kernels_.front().start_ns - covered));
+  }
+
   // Of a graph that has passed graph::check, so that its sums fit.
   void report_totals(const graph::Graph& g, ImportReport& report) const {
     double busy_ms = 0;
     double waiting_ms = 0;
-    std::int64_t covered = 0;  // times in which any kernel ran
-    std::int64_t until = kernels_.front().start_ns;
     std::int64_t bytes = 0;
     for (const KinetoKernel& k : kernels_) {
       (reduces(k) ? waiting_ms : busy_ms) += ms(k.duration_ns);
-      covered += std::max<std::int64_t>(0, k.end_ns() - std::max(until, k.start_ns));
-      until = std::max(until, k.end_ns());
       if (reduces(k)) bytes += *k.collective->bytes;
     }
     report.read.push_back(fmt::format("{} ops on {} streams, {:.3f} ms; {} all-reduces of {} bytes",
                                       g.ops.size() - g.parameters.size(), streams_, busy_ms, g.parameters.size(),
                                       bytes));
-    const std::int64_t idle = until - kernels_.front().start_ns - covered;
-    report.dropped.push_back(fmt::format("{:.3f} ms in which the device was idle", ms(idle)));
+    report.dropped.push_back(idle_text());
     if (waiting_ms > 0)
       report.dropped.push_back(fmt::format(
           "{:.3f} ms of the all-reduces, waiting for other ranks included: the network gives it", waiting_ms));
@@ -276,9 +282,17 @@ ImportResult to_workload(const KinetoTrace& trace, ImportReport report, const st
   if (kernels.empty()) refuse_file(path, "the step has only broadcasts and barriers");
   result.device = "gpu";
   Builder builder(trace, kernels);
+<<<<<<< HEAD
   builder.build(result.graph, result.report);
   finish_graph(result, path, options, {"kineto", "PyTorch Kineto trace", "trace"});
   builder.report_totals(result.graph, result.report);
+=======
+  builder.build(g, result.report);
+  check(g, path);
+  builder.report_totals(g, result.report);
+  g.source += "; without " + builder.idle_text();  // simulated steps lack them
+  if (!options.batch) result.report.guessed.push_back("batch 1: the trace does not say it; --batch sets it");
+>>>>>>> newcomer
   return result;
 }
 

@@ -17,17 +17,31 @@ std::optional<std::int64_t> option(const PolicyOptions& options, const char* nam
   return found == options.end() ? std::nullopt : number_of(found->second);
 }
 
-std::int64_t filling_group(const PolicyInput& input) {
-  const std::int64_t server = input.pulls_at_server.ps();
-  const std::int64_t group = server == 0 ? input.workers : input.pulls_at_worker.ps() / server;
-  return std::clamp<std::int64_t>(group, 1, input.workers);
+// Times in ps; doubles, since a million workers' pulls may not fit a Duration.
+double pulls_of(const PolicyInput& input, std::int64_t workers) {
+  return std::max(static_cast<double>(input.pulls_at_worker.ps()),
+                  static_cast<double>(input.pulls_at_server.ps()) * static_cast<double>(workers));
+}
+
+// Group g pulls from g to g + 1 times the offset and pushes so much later; the last group's pushes come behind.
+double transfers_of_a_step(const PolicyInput& input, std::int64_t group) {
+  const std::int64_t groups = (input.workers + group - 1) / group;
+  const std::int64_t last = input.workers - (groups - 1) * group;
+  return static_cast<double>(groups) * pulls_of(input, group) + pulls_of(input, last);
+}
+
+std::int64_t shortest_group(const PolicyInput& input) {
+  std::int64_t best = 1;
+  for (std::int64_t group = 2; group <= input.workers; ++group)
+    if (transfers_of_a_step(input, group) < transfers_of_a_step(input, best)) best = group;
+  return best;
 }
 
 }  // namespace
 
 plan::Order make_staggered(const PolicyInput& input, const PolicyOptions& options) {
   plan::Order order = make_fifo(input, {});
-  const std::int64_t group = option(options, "group").value_or(filling_group(input));
+  const std::int64_t group = option(options, "group").value_or(shortest_group(input));
   const std::int64_t together = std::min<std::int64_t>(group, input.workers);
   const auto given = option(options, "offset");
   const Duration offset =

@@ -164,6 +164,7 @@ class App(unittest.TestCase):
                 self.assertAlmostEqual(path['links'][-1]['to_s'], path['step_s'])
         shown = self.good(*words)
         self.assertIn('the whole step', shown)
+        self.assertIn('policy staggered is not among them.', ' '.join(shown.split()))
         self.assertLessEqual(max(map(len, shown.splitlines())), 100)
 
     def test_attribute_refuses(self):
@@ -303,6 +304,8 @@ class App(unittest.TestCase):
         done = self.stretto('stragglers', trace)
         self.assertEqual((done.returncode, done.stderr), (0, 'read: 88 ops of 2 steps, 2 dp ranks x 2 stages\n'))
         self.assertIn('stragglers make 2 steps 3.4 % slower: S = 1.0342', done.stdout)
+        self.assertRegex(' '.join(done.stdout.split()),
+                         r'of the slowdown goes with the worst of 4 workers \(rank \d\): 3 % of them, at least one\.')
         result = json.loads(self.stretto('stragglers', trace, '--format', 'json').stdout)
         self.assertEqual(result['measured_s'], 7.5625)
         self.assertEqual(result['ideal_s'], 7.3125)

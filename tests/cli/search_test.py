@@ -198,6 +198,27 @@ class Search(program.ProgramTest):
         again = json.loads(self.good('run', 'again.yaml', '--format', 'json'))
         self.assertTrue(any(r['policy'].startswith('schedule') for r in again['results']))
 
+    def test_what_was_not_searched_is_said(self):
+        """Two workers, one server, a barrier: starting one after the other is worth 4/3; asked for, it is found."""
+        self.write('two.yaml', TWO.replace('ratio: 1', 'ratio: 4'))
+        words = ('search', 'two.yaml', '--budget', '60')
+        result = json.loads(self.good(*words, '--format', 'json'))
+        left_out, tried = result['not_searched']
+        self.assertRegex(left_out, r'^Not searched: .*\(partition\), .*\(window\), .*\(servers\), .*\(group\)\. ')
+        self.assertRegex(tried, r"^Workers that start one after the other \(policy staggered\) were tried once: a step "
+                                r"of [0-9.]+ s, 3[0-9.]+ % faster\. --set 'search.group=\[1\]' ")
+        self.assertIn('were tried once', ' '.join(self.good(*words).split()))
+        asked = json.loads(self.good(*words, '--format', 'json', '--set', 'search.group=[1]'))
+        self.assertNotIn('(group)', ' '.join(asked['not_searched']))
+        self.assertEqual(len(asked['not_searched']), 1)
+        self.assertLessEqual(asked['step_time_s']['mean'], float(tried.split(' a step of ')[1].split()[0]) * (1 + 1e-5))
+        no_gain = json.loads(self.good(*words, '--format', 'json', '--set', 'cluster.network.comm_compute_ratio=0.01'))
+        self.assertIn('were tried once and gain nothing', no_gain['not_searched'][1])
+        self.write('ring.yaml', RING)
+        (ring,) = json.loads(self.good('search', 'ring.yaml', '--budget', '20', '--format', 'json'))['not_searched']
+        self.assertIn('(fusion)', ring)
+        self.assertNotIn('servers', ring)
+
     def test_refusals(self):
         self.write('one.yaml', ONE)
         self.write('vary.yaml', ONE + 'vary: {cluster.workers.count: [1, 2]}\n')

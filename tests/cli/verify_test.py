@@ -155,6 +155,18 @@ class Verify(program.ProgramTest):
         self.assertIn('is left', text)
         self.assertIn('what the schedule changes', text)
 
+    def test_explain_knows_start_offsets(self):
+        """Two workers at one server: together they need 4/3 of the time."""
+        where = ('--set', 'cluster.servers.count=1', '--set', 'cluster.network.comm_compute_ratio=4', *BARRIER)
+        row = 'start offsets of workers (else all start together)'
+        gains = {}
+        for group in (1, 2):
+            self.search(*where, '--set', f'search={{group: [{group}], methods: [local]}}')
+            result = json.loads(self.good('explain', 'best.json', '--experiment', 'one.yaml', '--format', 'json', *where))
+            gains[group] = {c['change']: c['gain'] for c in result['changes']}
+        self.assertGreater(gains[1][row], 0.2)
+        self.assertNotIn(row, gains[2])
+
     def test_export(self):
         schedule = self.search(budget=400)
         slices = sum(len(p['slices']) for p in schedule['parameters'])

@@ -130,6 +130,16 @@ TEST(Idealise, TakesAwayWhatItSaysAndNothingElse) {
   EXPECT_TRUE(idealise(v, analysis::kAllCauses).none());
 }
 
+TEST(AttributionRun, SaysWhetherStartOffsetsCount) {
+  const AttributedPolicy r = attributed({.servers = "{nic: 2 Gbit/s}"});
+  EXPECT_FALSE(r.start_offsets);
+  EXPECT_TRUE(r.may_be_staggered);
+  Experiment e = experiment_with({.servers = "{nic: 2 Gbit/s}", .policy = "fifo, staggered"});
+  EXPECT_TRUE(attribute(e, {}, {}).results.front().start_offsets);
+  for (Point& p : e.points) p.spec.cluster.workers.count = 1;
+  EXPECT_FALSE(attribute(e, {}, {}).results.front().may_be_staggered);
+}
+
 TEST(AttributionRun, PoliciesAreChosenByName) {
   const Experiment e = experiment_with({.policy = "fifo, {tac: {window: 2}}, tac"});
   EXPECT_EQ(attribute(e, {}, {}).results.front().policy, "fifo");

@@ -41,6 +41,12 @@ TEST(Kineto, OneStepOfADistributedJob) {
   EXPECT_EQ(r.graph.parameters[1].bytes.count(), 2000);
   EXPECT_EQ(r.graph.ops[0].reads.size(), 2U);
   EXPECT_TRUE(has_note(r.report.read, "ProfilerStep#5 of 3 steps"));
+  // No part of a simulated step, which must be told from the file.
+  const std::string idle = " ms in which the device was idle";
+  ASSERT_TRUE(has_note(r.report.dropped, idle));
+  const auto said = std::find_if(r.report.dropped.begin(), r.report.dropped.end(),
+                                 [&](const std::string& note) { return note.ends_with(idle); });
+  EXPECT_EQ(r.graph.source, "PyTorch Kineto trace kineto_ddp.json; without " + *said);
   EXPECT_TRUE(has_note(r.report.dropped, "1 exact copies of kernels"));
   EXPECT_TRUE(has_note(r.report.dropped, "1 NCCL broadcasts"));
   EXPECT_TRUE(r.report.repaired.empty());

@@ -164,6 +164,7 @@ TEST(AstraSim, LayersInTheOrderOfTraining) {
   EXPECT_TRUE(has_note(r.report.read, "3 layers: 8 ops of 0.016 ms, 2 all-reduces of 41728 bytes"));
   EXPECT_TRUE(has_note(r.report.dropped, "1 ops of no time"));
   EXPECT_TRUE(has_note(r.report.dropped, "0.000 ms of updates"));
+  EXPECT_EQ(r.graph.source, "ASTRA-sim text workload resnet.txt; without 0.000 ms of updates");
 }
 
 TEST(AstraSim, WrongLinesAreNamed) {

@@ -280,18 +280,36 @@ TEST(Staggered, GroupsStartOneAfterTheOther) {
   const auto offsets = [&](const PolicyOptions& options) {
     return make_order("staggered", input, options).start_offsets;
   };
-  // Two workers fill the server (10 / 4): groups of two, 10 us apart.
-  EXPECT_EQ(offsets({}), times({0, 0, 10, 10, 20}));
-  // Three need 12 us of it.
-  EXPECT_EQ(offsets({{"group", "3"}}), times({0, 0, 0, 12, 12}));
+  // Pulls and pushes of all take 34 us in groups of three and two (2 x 12 + 10), in pairs and together 40.
+  EXPECT_EQ(offsets({}), times({0, 0, 0, 12, 12}));
+  EXPECT_EQ(offsets({{"group", "2"}}), times({0, 0, 10, 10, 20}));
   EXPECT_EQ(offsets({{"group", "1"}, {"offset", "3000000"}}), times({0, 3, 6, 9, 12}));
   EXPECT_EQ(offsets({{"group", "99"}}), times({0, 0, 0, 0, 0}));
   EXPECT_EQ(make_order("staggered", input).pull.rank, make_order("fifo", input).pull.rank);
   input.pulls_at_server = Duration();
   EXPECT_EQ(offsets({}), times({0, 0, 0, 0, 0}));
+  input.pulls_at_worker = Duration();
+  EXPECT_EQ(offsets({}), times({0, 0, 0, 0, 0}));
   EXPECT_THROW(offsets({{"group", "0"}}), UserError);
   EXPECT_THROW(offsets({{"group", "two"}}), UserError);
   EXPECT_THROW(offsets({{"offset", "-1"}}), UserError);
+}
+
+// A server that holds a little more than half leaves less than a second worker's share free: pairs take 9 x 101 us, one
+// after the other 17 x 97.5, together 2 x 808. One server alone has room for one worker.
+TEST(Staggered, AGroupMayNeedTheServerLongerThanAWorkerPulls) {
+  const auto g = make_graph({"a"}, {{1, {0}}});
+  const auto layout = whole(g);
+  PolicyInput input{g, layout, {}};
+  input.workers = 16;
+  input.pulls_at_worker = Duration::ns(97'500);
+  input.pulls_at_server = Duration::ns(50'500);
+  const auto offsets = [&] { return make_order("staggered", input).start_offsets; };
+  for (std::int64_t w = 0; w < 16; ++w)
+    EXPECT_EQ(offsets()[static_cast<std::size_t>(w)], Duration::us(101) * (w / 2)) << w;
+  input.pulls_at_server = input.pulls_at_worker;
+  for (std::int64_t w = 0; w < 16; ++w)
+    EXPECT_EQ(offsets()[static_cast<std::size_t>(w)], Duration::ns(97'500) * w) << w;
 }
 
 TEST(Wfbp, OrdersNothing) {

@@ -71,9 +71,10 @@ class Registries : public testing::Test {
   }
 
   // Step time in ms of the first policy.
-  double step_ms(const std::string& servers, const std::string& policy, const std::string& training = "") const {
+  double step_ms(const std::string& servers, const std::string& policy, const std::string& training = "",
+                 const std::vector<std::string>& sets = {}) const {
     const Experiment e =
-        read(servers, fmt::format("policies: [{}]\nruns: {{iterations: 9, warm_up: 4}}\n{}", policy, training));
+        read(servers, fmt::format("policies: [{}]\nruns: {{iterations: 9, warm_up: 4}}\n{}", policy, training), sets);
     Workloads workloads;
     const experiment::Setup setup = make_setup(e.points[0].spec, workloads);
     const Measured m = simulate(setup, make_plan(setup, e.points[0].spec.policies[0], 1), {9, 4});
@@ -154,6 +155,19 @@ TEST_F(Registries, StaggeredWorkersByHand) {
   EXPECT_TRUE(has(errors("count: 1", "policies: [{staggered: {offset: 3}}]"), "policies.staggered.offset"));
 }
 
+// Four workers, a and b on servers of 0.8 GB/s. Together: both pulls until 5 ms, ops until 9, pushes of b 8-13, of a
+// 9-14. Pairs: pulls 0-2.5, pushes 5.5-8 and 6.5-9; the second pair the same 2.5 ms later. By ones, 2 ms apart: pulls
+// 0-2, pushes from 5 and 6 until 6.4 and 7.4.
+TEST_F(Registries, StaggeredPairsByHand) {
+  const auto step = [&](const std::string& policy) {
+    return step_ms("count: 2", policy, "", {"cluster.workers.count=4", "cluster.servers.nic=800 MB/s"});
+  };
+  EXPECT_NEAR(step("fifo"), 14, 1e-6);
+  EXPECT_NEAR(step("{staggered: {group: 1}}"), 13.4, 1e-6);
+  EXPECT_NEAR(step("{staggered: {group: 2}}"), 11.5, 1e-6);
+  EXPECT_NEAR(step("staggered"), 11.5, 1e-6);
+}
+
 // Without a barrier the offset comes once: async steps take as long as before, with 1 ms of it too.
 TEST_F(Registries, WithoutABarrierAnOffsetComesOnce) {
   EXPECT_DOUBLE_EQ(step_ms("count: 2", "{staggered: {group: 1, offset: 100 ms}}", "training: {barrier: false}\n"),
@@ -215,6 +229,32 @@ TEST_F(Registries, ChangesWithTheirOwnPolicyAreOneForAllPolicies) {
     EXPECT_EQ(list.size(), out.result.results.size()) << change;
     for (const double time : list) EXPECT_NEAR(time, list.front(), 1e-12) << change;
   }
+}
+
+// Two workers and two servers at one rate: neither side's NICs alone shorten anything. One server: its NIC alone does
+// what all do, and workers that start one after the other (8 ms in place of 10) cost nothing.
+TEST_F(Registries, WhatIfsNameTheLinksThatTheyChange) {
+  const std::string network = "the whole network 2x faster (worker NICs, server NICs)";
+  const std::string starts = "workers that start one after the other (policy staggered)";
+  const auto gains = [&](const std::string& servers, const std::string& training = "{}") {
+    const RunOutput out = run(read(servers, fmt::format("policies: [fifo]\ntraining: {}\nruns: {{iterations: 9, "
+                                                        "warm_up: 4, replications: 1}}\n",
+                                                        training)),
+                              {}, {});
+    std::map<std::string, double> found;
+    for (const analysis::WhatIf& w : out.result.results.back().what_if) found[w.change] = w.gain;
+    return found;
+  };
+  auto two = gains("count: 2");
+  EXPECT_NEAR(two.at("worker NICs 2x faster"), 0, 1e-6);
+  EXPECT_NEAR(two.at("server NICs 2x faster"), 0, 1e-6);
+  EXPECT_GT(two.at(network), 0.2);
+  EXPECT_EQ(two.count(starts), 0U) << "both together are fastest";
+  auto one = gains("count: 1");
+  EXPECT_GT(one.at("server NICs 2x faster"), 0.2);
+  EXPECT_EQ(one.count(network), 0U);
+  EXPECT_NEAR(one.at(starts), 10.0 / 8 - 1, 1e-6);
+  EXPECT_EQ(gains("count: 1", "{barrier: false}").count(starts), 0U);
 }
 
 // Without a barrier wfbp pulls b, whose gradient comes first, before a. In slices and by layer a comes first.

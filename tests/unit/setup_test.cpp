@@ -202,6 +202,14 @@ TEST_F(Experiments, BatchScalesOps) {
   EXPECT_TRUE(has(errors({"workload.batch_per_worker=1000000000"}), "workload.batch_per_worker"));
 }
 
+TEST_F(Experiments, TheAnswerRestsOnWhatTheFileSaysOfItself) {
+  EXPECT_TRUE(setup({}).assumptions.empty());
+  graph::Graph g = two_layers();
+  g.source = "a trace; without 2 ms in which the device was idle";
+  write("two.workload.json", io::write_workload(g));
+  EXPECT_EQ(setup({}).assumptions, (std::vector<std::string>{"the workload is as its file has it: " + g.source}));
+}
+
 TEST_F(Experiments, TransfersAreSmallerAndCostTheirCoding) {
   // Transfers of 0.5 ms: pull a 0.5, ops 4, push a 0.5.
   EXPECT_DOUBLE_EQ(step_ms({"workload.transfers.precision=fp16"}), 5);

@@ -43,9 +43,9 @@ TEST(Verdict, NamesTheFullServerItsCauseAndTheRemedy) {
   EXPECT_EQ(v,
             "server 0 NIC up is full 97 % of the step (the least used of the 2 alike: 31 %). server 0 is the heaviest, "
             "400 MiB of 528 MiB (76 %), because it holds fc6 (392 MiB). What helps without new hardware: splitting fc6 "
-            "over the servers: +31.0 % (at most 3.4 % is left after that for any layout and order). What else helps: "
-            "server NICs 2x faster: +62.0 %; one more server: +22.0 %; worker NICs 2x faster: +2.0 %. Another order "
-            "cannot help: the step is within "
+            "over the servers: +31.0 % (at most 3.4 % is left after that for any layout and order on this hardware, in "
+            "this training mode). What else helps: server NICs 2x faster: +62.0 %; one more server: +22.0 %; worker "
+            "NICs 2x faster: +2.0 %. Another order of this layout cannot help: the step is within "
             "0.8 % of the load bound of server 0 NIC up.");
 }
 
@@ -124,7 +124,7 @@ TEST(Verdict, SeveralThatAreFull) {
   EXPECT_SAYS(v,
               "worker 0 NIC down is full 99.8 % of the step. So are worker 0 device (99.8 %) and server 0 NIC up "
               "(90 %). Every worker must move all 528 MiB, wherever they live.");
-  EXPECT_SAYS(v, "Another order cannot help: the step is at the tail bounds of worker 0.");
+  EXPECT_SAYS(v, "Another order of this layout cannot help: the step is at the tail bounds of worker 0.");
   r.resources[0].utilisation = 0.5;
   EXPECT_SAYS(alone(r), "So is server 0 NIC up (90 %).");
   r.resources[1].utilisation = 1;
