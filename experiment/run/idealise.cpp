@@ -60,11 +60,12 @@ training::VariationSpec idealise(const training::VariationSpec& variation, Cause
   training::VariationSpec v = variation;
   // Every field belongs to a cause: this stops compiling when there is one more. What the set-up derives from it
   // elsewhere (training options) must go with it in idealise(Setup).
-  auto& [cv, law, factors, stragglers, slow_workers, nics, late_starts, bursts] = v;
+  auto& [cv, law, factors, per_step, stragglers, slow_workers, nics, late_starts, bursts] = v;
   if (holds(causes, Cause::Noise)) {
     cv = 0;
     law = {};
     factors.clear();
+    per_step = false;
   }
   if (holds(causes, Cause::SlowWorkers)) {
     stragglers.reset();

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The study of backup workers: step times by their number, under variations of a worker's step from several sources."""
+import csv
+import gzip
+import hashlib
+import json
+import statistics
+
+import svg_plot
+from runs import ROOT, call, percent, rounded, table
+from svg_plot import COLOURS, Axis, Panel
+
+EXPERIMENT = 'configs/studies/backup_workers.yaml'
+FACTORS = 'configs/studies/st_worker_steps.txt'
+COUNTED = 50
+SPARES = (0, 1, 2, 3, 4, 5, 6, 8, 10, 12)
+FITS = (0.10, 0.15, 0.20, 0.25, 0.30, 0.40)
+# Abadi et al., TensorFlow, OSDI 2016, figure 8, medians: least with 4; t(0) / t(b) * 50 / (50 + b) largest with 3.
+PUBLISHED = {'least': 4, 'least_s': 1.93, 'best': 3, 'gain': 0.095}
+SOURCES = (('none', 'none', ['noise={}']),
+           ('st', 'ST', ['noise={distribution: empirical, drawn_per: step, factors: ' + FACTORS + '}']),
+           ('piz_daint', 'Piz Daint, 6.0 %', ['noise={drawn_per: step, compute_cv: 6.0 %}']),
+           ('cm_dare', 'CM-DARE, 18.2 %', ['noise={drawn_per: step, compute_cv: 18.2 %}']))
+V100 = ['noise={drawn_per: step, compute_cv: 18.2 %}',
+        'cluster.workers.device={include: configs/devices/v100_roofline.yaml}']
+
+
+def step_factors(trace):
+    """Of the compute of a worker in a step: over the median of its stage, and this over the median of its step."""
+    compute = {}
+    with gzip.open(trace, 'rt', encoding='utf-8', newline='') as file:
+        for row in csv.DictReader(file):
+            if row['optype'] in ('forward-compute', 'backward-compute'):
+                key = (row['dp_rank'], row['stage'], row['step'])
+                compute[key] = compute.get(key, 0) + float(row['duration'])
+
+    def over_median(values, part):
+        groups = {}
+        for key, value in values.items():
+            groups.setdefault(key[part], []).append(value)
+        return {key: value / statistics.median(groups[key[part]]) for key, value in values.items()}
+    return sorted(over_median(over_median(compute, 1), 2).values())
+
+
+def write_factors(trace):
+    factors = step_factors(trace)
+    words = ' '.join(f'{f:.4f}' for f in factors).split(' ')
+    out = ['# Compute of a worker in a step over what is usual: job ST of StragglerAnalysis (ByteDance-Seed,',
+           f'# Apache-2.0), {len(factors)} steps of workers on 8 GPUs; over the median of the pipeline stage, and this',
+           '# over the median of the step; by size. Made by tools/studies.py --factors TRACE.']
+    out += [' '.join(words[i:i + 16]) for i in range(0, len(words), 16)]
+    (ROOT / FACTORS).write_text('\n'.join(out) + '\n', encoding='utf-8')
+
+
+def measured(program, cells, version, sets):
+    """Step times of random orders: what is kept in `cells` is not simulated again."""
+    text = (ROOT / EXPERIMENT).read_text(encoding='utf-8') + (ROOT / FACTORS).read_text(encoding='utf-8')
+    folder = cells / ('backup_' + hashlib.sha256('\n'.join([version, text, *sets]).encode()).hexdigest()[:16])
+    if not (folder / 'result.json').exists():
+        call(program, 'run', EXPERIMENT, '--out', folder, '--quiet', *(w for s in sets for w in ('--set', s)))
+    with open(folder / 'steps.csv', encoding='utf-8', newline='') as file:
+        times = [float(row['time_s']) for row in csv.DictReader(file) if row['policy'] == 'random']
+    result = json.loads((folder / 'result.json').read_text(encoding='utf-8'))
+    row = next(r for r in result['results'] if r['policy'] == 'random')
+    mean = row['step_time_s']
+    return {'median_s': rounded(statistics.median(times)), 'mean_s': rounded(mean['mean']),
+            'low': rounded(mean['ci95_low']), 'high': rounded(mean['ci95_high']),
+            'samples_per_s': rounded(row['samples_per_s']), 'dropped': rounded(row['dropped_gradients'])}
+
+
+def spare(b, noise):
+    return [f'cluster.workers.count={COUNTED + b}', f'training.backups={b}', *noise]
+
+
+def speedup(rows, b):
+    """Of b spares, discounted by their share of the workers, as in the paper."""
+    by = {r['backups']: r['median_s'] for r in rows}
+    return by[0] / by[b] * COUNTED / (COUNTED + b) - 1
+
+
+def run(program, cells):
+    version = call(program, '--version').split('\n')[0]
+
+    def curve(noise, spares=SPARES):
+        return [{'backups': b, **measured(program, cells, version, spare(b, noise))} for b in spares]
+    data = {'sources': [{'key': key, 'name': name, 'rows': curve(noise)} for key, name, noise in SOURCES]}
+    # The variation at which the published best number of spares gains what it gained.
+    best = PUBLISHED['best']
+    data['fit'] = [[cv, rounded(speedup(curve([f'noise={{drawn_per: step, compute_cv: {cv}}}'], (0, best)), best))]
+                   for cv in FITS]
+    for (a, low), (b, high) in zip(data['fit'], data['fit'][1:]):
+        if low <= PUBLISHED['gain'] <= high:
+            cv = round(a + (b - a) * (PUBLISHED['gain'] - low) / (high - low), 3)
+            data['sources'].append({'key': 'published', 'name': f'the paper, {100 * cv:.1f} %', 'cv': cv,
+                                    'rows': curve([f'noise={{drawn_per: step, compute_cv: {cv}}}'])})
+            break
+    data['v100'] = curve(V100)
+    data['of_50'] = [{'backups': b, **measured(program, cells, version,
+                                               [f'cluster.workers.count={COUNTED}', f'training.backups={b}'])}
+                     for b in SPARES]
+    return data
+
+
+def least(rows):
+    return min(rows, key=lambda r: r['median_s'])['backups']
+
+
+def best(rows):
+    return max(rows, key=lambda r: speedup(rows, r['backups']))['backups']
+
+
+def source_rows(data):
+    rows = []
+    for source in data['sources']:
+        found = source['rows']
+        by = {r['backups']: r['median_s'] for r in found}
+        at = best(found)
+        rows.append([source['name'], f'{by[0]:.3f}', least(found), f'{by[least(found)]:.3f}',
+                     f'{at} ({percent(speedup(found, at))} %)'])
+    paper = PUBLISHED
+    rows.append(['published, figure 8', '', paper['least'], f'{paper["least_s"]:.2f}',
+                 f'{paper["best"]} ({percent(paper["gain"])} %)'])
+    return rows
+
+
+def answer(data):
+    shown = [s for s in data['sources'] if s['key'] != 'none']
+    return ('Of 50, by how much a worker\'s step varies: ' +
+            ', '.join(f'{least(s["rows"])} ({s["name"]})' for s in shown) + '; few more cost little.')
+
+
+def times_of(rows):
+    return {r['backups']: r['median_s'] for r in rows}
+
+
+def described(data):
+    """What is studied, and where each variation comes from."""
+    out = ['## Backup workers', '',
+           f'`{EXPERIMENT}`: Inception-v3 on 50 + b workers and 17 servers, as in figure 8 of Abadi et al. '
+           '(TensorFlow, OSDI 2016). A step takes the first 50 gradients; later ones cross the network and are '
+           'dropped. Which b is '
+           'best depends on how much the compute of a worker\'s step varies. It is taken from', '',
+           f'- *ST*: {sum(1 for _ in factor_values())} steps of workers of a traced job on 8 GPUs (StragglerAnalysis), '
+           f'as they are (`{FACTORS}`);',
+           '- *Piz Daint*: lognormal, fitted to synchronous Inception-v3 on 8 P100 of a supercomputer '
+           '([cscs_tf](../validation/README.md#cscs_tf));',
+           '- *CM-DARE*: lognormal, fitted to asynchronous training on virtual machines of a cloud '
+           '([cmdare](../validation/README.md#cmdare));']
+    if any(s['key'] == 'published' for s in data['sources']):
+        out += [f'- *the paper*: lognormal, so that 3 backup workers gain the {percent(PUBLISHED["gain"])} % that they '
+                'gained there. Where the least lies is not fitted.']
+    return [*out, '']
+
+
+def findings(data):
+    by = {s['key']: s['rows'] for s in data['sources']}
+    none, cloud, v100 = times_of(by['none']), times_of(by['cm_dare']), times_of(data['v100'])
+    of_50 = data['of_50']
+    load = (none[SPARES[-1]] - none[0]) / SPARES[-1]
+    most = max(of_50, key=lambda r: r['samples_per_s'])
+    return ['- The least lies where one more spare takes as much from the wait for the slowest as it adds to the load '
+            f'of the servers: {1000 * load:.0f} ms here, {percent(load / none[0])} % of a step in which nothing '
+            'varies, since each pulls and pushes all variables. The wait falls ever slower, so that the least is flat.',
+            '- The more a step varies, the further out it lies. A cluster with hardly any variation needs no backup '
+            'workers.',
+            f'- Fast GPUs hide stragglers behind the network: with V100 in place of K80 and CM-DARE\'s variation, the '
+            f'least is at b = {least(data["v100"])}, {percent(1 - min(v100.values()) / v100[0])} % below b = 0 '
+            f'({percent(1 - min(cloud.values()) / cloud[0])} % with K80). Who computes '
+            'late finds idle servers and pushes alone, while the others shared them.',
+            f'- Where 50 - b of 50 workers count, samples/s are most with b = {most["backups"]} '
+            f'({percent(most["samples_per_s"] / of_50[0]["samples_per_s"] - 1)} % above none, CM-DARE\'s variation): '
+            'each further one loses 2 % of the samples.', '']
+
+
+def lines(data):
+    cells = [[b, *(f'{times_of(s["rows"])[b]:.3f}' for s in data['sources'])] for b in SPARES]
+    of_50 = [[r['backups'], f'{r["mean_s"]:.3f} ± {(r["high"] - r["low"]) / 2:.3f}', f'{r["samples_per_s"]:.0f}',
+              percent(r['dropped'] or 0)] for r in data['of_50']]
+    return [*described(data), '![backup workers](backup.svg)', '', 'Median step, s:', '',
+            *table(['b', *(s['name'] for s in data['sources'])], cells),
+            'With t(b) that median, the speed-up discounted by the machines is t(0) / t(b) x 50 / (50 + b) - 1:', '',
+            *table(['a worker\'s step varies as', 't(0), s', 'least t at b', 'least t, s',
+                    'b of the best discounted speed-up'], source_rows(data)),
+            *findings(data), '50 workers of which 50 - b count:', '',
+            *table(['b', 'mean step, s', 'samples/s', 'dropped, %'], of_50),
+            'Left out: workers that stay slow for several steps, servers that vary, what a lost gradient costs '
+            'training.', '']
+
+
+def factor_values():
+    for line in (ROOT / FACTORS).read_text(encoding='utf-8').splitlines():
+        yield from line.split('#')[0].split()
+
+
+def plot(data):
+    panels = []
+    shown = [s for s in data['sources'] if s['key'] != 'none']
+    relative = [[(r['backups'], r['median_s'] / s['rows'][0]['median_s']) for r in s['rows']]
+                for s in data['sources']]
+    panel = Panel('50 count of 50 + b', Axis('backup workers b', [0, 12], (0, 2, 4, 6, 8, 10, 12)),
+                  Axis('median step over that of b = 0', [v for line in relative for _, v in line]), 420, 280)
+    panel.left = 62
+    for points, colour in zip(relative, COLOURS[6:] + COLOURS[:5]):
+        panel.add_line(points, colour)
+    panels.append(panel)
+    gains = [[(r['backups'], 100 * speedup(s['rows'], r['backups'])) for r in s['rows']] for s in shown]
+    panel = Panel('discounted by the machines', Axis('backup workers b', [0, 12], (0, 2, 4, 6, 8, 10, 12)),
+                  Axis('speed-up, %', [v for line in gains for _, v in line]), 420, 280)
+    panel.left = 62
+    for points, colour in zip(gains, COLOURS[:5]):
+        panel.add_line(points, colour)
+    panels.append(panel)
+    return svg_plot.figure('Backup workers, by how much a worker\'s step varies', panels, 2,
+                           [(s['name'], c, '') for s, c in zip(data['sources'], COLOURS[6:] + COLOURS[:5])])
