@@ -158,10 +158,9 @@ def head(data):
             '- [Synchronous, bounded lead or asynchronous?](#bounded-lead-under-workers-that-are-slow-in-turn) Where '
             f'workers are slow in turn, asynchronous steps are {lead["async"] / lead["sync"]:.2f} x as fast; '
             f'{enough_lead(data)} gains nine tenths of that.',
-            '- [Can the order of transfers make stragglers?](#order-as-a-cause-of-stragglers) Yes: among equal workers, '
-            'each '
-            f'with a random order of its own, {percent(min(random))} to {percent(max(random))} % of the step; '
-            'none where all share one.', '']
+            '- [Can the order of transfers make stragglers?](#order-as-a-cause-of-stragglers) Yes: among equal '
+            f'workers, each with a random order of its own, {percent(min(random))} to {percent(max(random))} % of the '
+            'step; none where all share one.', '']
 
 
 def write(data, folder):
