@@ -10,6 +10,7 @@ What was simulated is kept in --cells (default: build/study_cells). --render wri
 DIR/studies.json. --factors writes the factors of a study from trace-ST.csv.gz of StragglerAnalysis.
 """
 import argparse
+import functools
 import json
 import os
 import pathlib
@@ -43,7 +44,7 @@ def mode_name(text):
 
 def run(program, cells, threads):
     data = {'format': 'stretto-studies', 'version': 2, 'program': call(program, '--version').split('\n')[0],
-            'backup': studies_backup.run(program, cells)}
+            'backup': studies_backup.run(functools.partial(sweep, program, cells, threads))}
     data['lead'] = [{'mode': mode_name(r['training']), **figures(r)}
                     for r in sweep(program, cells, threads, 'bounded_lead', 'lead') if r['policy'] == 'fifo']
     data['order'] = [{'mode': r['workload.mode'], 'cv': r['noise.compute_cv'], 'policy': r['policy'], **figures(r)}

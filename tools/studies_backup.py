@@ -2,27 +2,30 @@
 """The study of backup workers: step times by their number, under variations of a worker's step from several sources."""
 import csv
 import gzip
-import hashlib
-import json
 import statistics
 
 import svg_plot
-from runs import ROOT, call, percent, rounded, table
+from runs import ROOT, percent, rounded, table
 from svg_plot import COLOURS, Axis, Panel
 
 EXPERIMENT = 'configs/studies/backup_workers.yaml'
 FACTORS = 'configs/studies/st_worker_steps.txt'
 COUNTED = 50
-SPARES = (0, 1, 2, 3, 4, 5, 6, 8, 10, 12)
-FITS = (0.10, 0.15, 0.20, 0.25, 0.30, 0.40)
+SPARES = (0, 1, 2, 3, 4, 5, 6, 8, 10)
+FEW = (0, 1, 2, 3, 4, 6)
+FITS = (0.1, 0.2, 0.3)
 # Abadi et al., TensorFlow, OSDI 2016, figure 8, medians: least with 4; t(0) / t(b) * 50 / (50 + b) largest with 3.
 PUBLISHED = {'least': 4, 'least_s': 1.93, 'best': 3, 'gain': 0.095}
-SOURCES = (('none', 'none', ['noise={}']),
-           ('st', 'ST', ['noise={distribution: empirical, drawn_per: step, factors: ' + FACTORS + '}']),
-           ('piz_daint', 'Piz Daint, 6.0 %', ['noise={drawn_per: step, compute_cv: 6.0 %}']),
-           ('cm_dare', 'CM-DARE, 18.2 %', ['noise={drawn_per: step, compute_cv: 18.2 %}']))
-V100 = ['noise={drawn_per: step, compute_cv: 18.2 %}',
-        'cluster.workers.device={include: configs/devices/v100_roofline.yaml}']
+
+
+def varying(cv):
+    return f'{{drawn_per: step, compute_cv: {cv}}}'
+
+
+CLOUD = varying('18.2 %')
+SOURCES = (('st', 'ST', f'{{distribution: empirical, drawn_per: step, factors: {FACTORS}}}'),
+           ('piz_daint', 'Piz Daint, 6.0 %', varying('6.0 %')), ('cm_dare', 'CM-DARE, 18.2 %', CLOUD))
+V100 = 'cluster.workers.device={include: configs/devices/v100_roofline.yaml}'
 
 
 def step_factors(trace):
@@ -52,57 +55,47 @@ def write_factors(trace):
     (ROOT / FACTORS).write_text('\n'.join(out) + '\n', encoding='utf-8')
 
 
-def measured(program, cells, version, sets):
-    """Step times of random orders: what is kept in `cells` is not simulated again."""
-    text = (ROOT / EXPERIMENT).read_text(encoding='utf-8') + (ROOT / FACTORS).read_text(encoding='utf-8')
-    folder = cells / ('backup_' + hashlib.sha256('\n'.join([version, text, *sets]).encode()).hexdigest()[:16])
-    if not (folder / 'result.json').exists():
-        call(program, 'run', EXPERIMENT, '--out', folder, '--quiet', *(w for s in sets for w in ('--set', s)))
-    with open(folder / 'steps.csv', encoding='utf-8', newline='') as file:
-        times = [float(row['time_s']) for row in csv.DictReader(file) if row['policy'] == 'random']
-    result = json.loads((folder / 'result.json').read_text(encoding='utf-8'))
-    row = next(r for r in result['results'] if r['policy'] == 'random')
-    mean = row['step_time_s']
-    return {'median_s': rounded(statistics.median(times)), 'mean_s': rounded(mean['mean']),
-            'low': rounded(mean['ci95_low']), 'high': rounded(mean['ci95_high']),
-            'samples_per_s': rounded(row['samples_per_s']), 'dropped': rounded(row['dropped_gradients'])}
-
-
-def spare(b, noise):
-    return [f'cluster.workers.count={COUNTED + b}', f'training.backups={b}', *noise]
+def measured(sweep, name, workers, backups, noises, *words):
+    """Steps of random orders under each of the noises."""
+    rows = sweep('backup_workers', f'backup_{name}_{workers}', f'cluster.workers.count={workers}',
+                 f'training.backups={backups}', f'vary={{noise: [{", ".join(noises)}]}}', *words)
+    random = sorted((int(r['point']), r) for r in rows if r['policy'] == 'random')
+    return [{'backups': backups, 'step_s': rounded(r['step_time_s']), 'low': rounded(r['step_time_ci95_low_s']),
+             'high': rounded(r['step_time_ci95_high_s']), 'samples_per_s': rounded(r['samples_per_s']),
+             'dropped': rounded(r['dropped_gradients'])} for _, r in random]
 
 
 def speedup(rows, b):
     """Of b spares, discounted by their share of the workers, as in the paper."""
-    by = {r['backups']: r['median_s'] for r in rows}
+    by = times_of(rows)
     return by[0] / by[b] * COUNTED / (COUNTED + b) - 1
 
 
-def run(program, cells):
-    version = call(program, '--version').split('\n')[0]
-
-    def curve(noise, spares=SPARES):
-        return [{'backups': b, **measured(program, cells, version, spare(b, noise))} for b in spares]
-    data = {'sources': [{'key': key, 'name': name, 'rows': curve(noise)} for key, name, noise in SOURCES]}
+def run(sweep):
+    def curves(name, noises, spares, *words):
+        by_spares = [measured(sweep, name, COUNTED + b, b, noises, *words) for b in spares]
+        return [list(curve) for curve in zip(*by_spares, strict=True)]
+    found = curves('sources', [noise for _, _, noise in SOURCES], SPARES)
+    data = {'sources': [{'key': key, 'name': name, 'rows': rows} for (key, name, _), rows in zip(SOURCES, found)],
+            'none': curves('none', ['{}'], (0, SPARES[-1]))[0]}
     # The variation at which the published best number of spares gains what it gained.
     best = PUBLISHED['best']
-    data['fit'] = [[cv, rounded(speedup(curve([f'noise={{drawn_per: step, compute_cv: {cv}}}'], (0, best)), best))]
-                   for cv in FITS]
+    gains = [speedup(rows, best) for rows in curves('fit', [varying(cv) for cv in FITS], (0, best))]
+    data['fit'] = [[cv, rounded(gain)] for cv, gain in zip(FITS, gains)]
     for (a, low), (b, high) in zip(data['fit'], data['fit'][1:]):
         if low <= PUBLISHED['gain'] <= high:
             cv = round(a + (b - a) * (PUBLISHED['gain'] - low) / (high - low), 3)
-            data['sources'].append({'key': 'published', 'name': f'the paper, {100 * cv:.1f} %', 'cv': cv,
-                                    'rows': curve([f'noise={{drawn_per: step, compute_cv: {cv}}}'])})
+            data['sources'].append({'key': 'published', 'name': f'the paper, {100 * cv:.1f} %',
+                                    'rows': curves(f'paper_{cv}', [varying(cv)], SPARES)[0]})
             break
-    data['v100'] = curve(V100)
-    data['of_50'] = [{'backups': b, **measured(program, cells, version,
-                                               [f'cluster.workers.count={COUNTED}', f'training.backups={b}'])}
-                     for b in SPARES]
+    data['v100'] = curves('v100', [CLOUD], FEW, V100)[0]
+    data['of_50'] = [measured(sweep, f'of_{b}', COUNTED, b, [CLOUD])[0] for b in FEW]
     return data
 
 
 def least(rows):
-    return min(rows, key=lambda r: r['median_s'])['backups']
+    """Number of spares with the shortest step."""
+    return min(rows, key=lambda r: r['step_s'])['backups']
 
 
 def best(rows):
@@ -112,25 +105,21 @@ def best(rows):
 def source_rows(data):
     rows = []
     for source in data['sources']:
-        found = source['rows']
-        by = {r['backups']: r['median_s'] for r in found}
-        at = best(found)
-        rows.append([source['name'], f'{by[0]:.3f}', least(found), f'{by[least(found)]:.3f}',
-                     f'{at} ({percent(speedup(found, at))} %)'])
-    paper = PUBLISHED
-    rows.append(['published, figure 8', '', paper['least'], f'{paper["least_s"]:.2f}',
-                 f'{paper["best"]} ({percent(paper["gain"])} %)'])
+        by, at = times_of(source['rows']), best(source['rows'])
+        rows.append([source['name'], f'{by[0]:.3f}', least(source['rows']), f'{min(by.values()):.3f}',
+                     f'{at} ({percent(speedup(source["rows"], at))} %)'])
+    rows.append(['measured by the paper (medians)', '-', PUBLISHED['least'], f'{PUBLISHED["least_s"]:.2f}',
+                 f'{PUBLISHED["best"]} ({percent(PUBLISHED["gain"])} %)'])
     return rows
 
 
 def answer(data):
-    shown = [s for s in data['sources'] if s['key'] != 'none']
-    return ('Of 50, by how much a worker\'s step varies: ' +
-            ', '.join(f'{least(s["rows"])} ({s["name"]})' for s in shown) + '; few more cost little.')
+    return ('For 50, by how much a worker\'s step varies: ' +
+            ', '.join(f'{least(s["rows"])} ({s["name"]})' for s in data['sources']) + '.')
 
 
 def times_of(rows):
-    return {r['backups']: r['median_s'] for r in rows}
+    return {r['backups']: r['step_s'] for r in rows}
 
 
 def described(data):
@@ -138,8 +127,7 @@ def described(data):
     out = ['## Backup workers', '',
            f'`{EXPERIMENT}`: Inception-v3 on 50 + b workers and 17 servers, as in figure 8 of Abadi et al. '
            '(TensorFlow, OSDI 2016). A step takes the first 50 gradients; later ones cross the network and are '
-           'dropped. Which b is '
-           'best depends on how much the compute of a worker\'s step varies. It is taken from', '',
+           'dropped. Which b is best depends on how much the compute of a worker\'s step varies. It is taken from', '',
            f'- *ST*: {sum(1 for _ in factor_values())} steps of workers of a traced job on 8 GPUs (StragglerAnalysis), '
            f'as they are (`{FACTORS}`);',
            '- *Piz Daint*: lognormal, fitted to synchronous Inception-v3 on 8 P100 of a supercomputer '
@@ -153,9 +141,8 @@ def described(data):
 
 
 def findings(data):
-    by = {s['key']: s['rows'] for s in data['sources']}
-    none, cloud, v100 = times_of(by['none']), times_of(by['cm_dare']), times_of(data['v100'])
-    of_50 = data['of_50']
+    cloud = times_of(next(s['rows'] for s in data['sources'] if s['key'] == 'cm_dare'))
+    none, v100, of_50 = times_of(data['none']), times_of(data['v100']), data['of_50']
     load = (none[SPARES[-1]] - none[0]) / SPARES[-1]
     most = max(of_50, key=lambda r: r['samples_per_s'])
     return ['- The least lies where one more spare takes as much from the wait for the slowest as it adds to the load '
@@ -174,11 +161,11 @@ def findings(data):
 
 def lines(data):
     cells = [[b, *(f'{times_of(s["rows"])[b]:.3f}' for s in data['sources'])] for b in SPARES]
-    of_50 = [[r['backups'], f'{r["mean_s"]:.3f} ± {(r["high"] - r["low"]) / 2:.3f}', f'{r["samples_per_s"]:.0f}',
+    of_50 = [[r['backups'], f'{r["step_s"]:.3f} ± {(r["high"] - r["low"]) / 2:.3f}', f'{r["samples_per_s"]:.0f}',
               percent(r['dropped'] or 0)] for r in data['of_50']]
-    return [*described(data), '![backup workers](backup.svg)', '', 'Median step, s:', '',
+    return [*described(data), '![backup workers](backup.svg)', '', 'Mean step, s, with b backup workers:', '',
             *table(['b', *(s['name'] for s in data['sources'])], cells),
-            'With t(b) that median, the speed-up discounted by the machines is t(0) / t(b) x 50 / (50 + b) - 1:', '',
+            'With t(b) that mean, the speed-up discounted by the machines is t(0) / t(b) x 50 / (50 + b) - 1:', '',
             *table(['a worker\'s step varies as', 't(0), s', 'least t at b', 'least t, s',
                     'b of the best discounted speed-up'], source_rows(data)),
             *findings(data), '50 workers of which 50 - b count:', '',
@@ -193,22 +180,17 @@ def factor_values():
 
 
 def plot(data):
-    panels = []
-    shown = [s for s in data['sources'] if s['key'] != 'none']
-    relative = [[(r['backups'], r['median_s'] / s['rows'][0]['median_s']) for r in s['rows']]
-                for s in data['sources']]
-    panel = Panel('50 count of 50 + b', Axis('backup workers b', [0, 12], (0, 2, 4, 6, 8, 10, 12)),
-                  Axis('median step over that of b = 0', [v for line in relative for _, v in line]), 420, 280)
-    panel.left = 62
-    for points, colour in zip(relative, COLOURS[6:] + COLOURS[:5]):
-        panel.add_line(points, colour)
-    panels.append(panel)
-    gains = [[(r['backups'], 100 * speedup(s['rows'], r['backups'])) for r in s['rows']] for s in shown]
-    panel = Panel('discounted by the machines', Axis('backup workers b', [0, 12], (0, 2, 4, 6, 8, 10, 12)),
-                  Axis('speed-up, %', [v for line in gains for _, v in line]), 420, 280)
-    panel.left = 62
-    for points, colour in zip(gains, COLOURS[:5]):
-        panel.add_line(points, colour)
-    panels.append(panel)
+    def panel(title, label, curves):
+        made = Panel(title, Axis('backup workers b', SPARES, (0, 2, 4, 6, 8, 10)),
+                     Axis(label, [v for curve in curves for _, v in curve]), 420, 280)
+        made.left = 62
+        for curve, colour in zip(curves, COLOURS):
+            made.add_line(curve, colour)
+        return made
+    rows = [s['rows'] for s in data['sources']]
+    panels = [panel('50 of 50 + b count', 'step over that without backup workers',
+                    [[(r['backups'], r['step_s'] / found[0]['step_s']) for r in found] for found in rows]),
+              panel('discounted by the machines', 'speed-up, %',
+                    [[(r['backups'], 100 * speedup(found, r['backups'])) for r in found] for found in rows])]
     return svg_plot.figure('Backup workers, by how much a worker\'s step varies', panels, 2,
-                           [(s['name'], c, '') for s, c in zip(data['sources'], COLOURS[6:] + COLOURS[:5])])
+                           [(s['name'], c, '') for s, c in zip(data['sources'], COLOURS)])
