@@ -158,7 +158,7 @@ def head(data):
             '- [How many backup workers?](#backup-workers) ' + studies_backup.answer(data['backup']),
             '- [Synchronous, bounded lead or asynchronous?](#bounded-lead-under-workers-that-are-slow-in-turn) Where '
             f'workers are slow in turn, asynchronous steps are {lead["async"] / lead["sync"]:.2f} x as fast; '
-            f'{enough_lead(data)} gains nine tenths of that.',
+            f'{enough_lead(data)} is the least lead tried that gains nine tenths of that.',
             '- [Can the order of transfers make stragglers?](#order-as-a-cause-of-stragglers) Yes: among equal '
             f'workers, each with a random order of its own, {percent(min(random))} to {percent(max(random))} % of the '
             'step; none where all share one.', '']
