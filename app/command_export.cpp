@@ -68,6 +68,8 @@ int export_command(const ExportOptions& options) {
   const io::Exporter& exporter = io::find_exporter(options.to);
   if (exporter.write == nullptr && options.experiment.empty())
     throw UserError(fmt::format("--to {} needs --experiment", options.to), "the step is simulated for it");
+  if (!exporter.servers && options.experiment.empty())
+    throw UserError(fmt::format("--to {} needs --experiment", options.to), "schedules for all-reduce are read with it");
   keep_inputs("--out", options.out, {options.schedule});
   const std::string text = io::read_schedule_text(options.schedule);
   io::Exported exported;
@@ -79,7 +81,11 @@ int export_command(const ExportOptions& options) {
     if (!exporter.all_reduce && !fitted.schedule.plan.layout.bucket.empty())
       throw UserError(
           fmt::format("--to {} knows parameter servers only, and the schedule is for all-reduce", options.to),
-          "--to order, csv, bytescheduler or perfetto");
+          "--to order, csv, bytescheduler, dpro_groups or perfetto");
+    if (!exporter.servers && fitted.schedule.plan.layout.bucket.empty())
+      throw UserError(
+          fmt::format("--to {} knows all-reduce only, and the schedule is for parameter servers", options.to),
+          "--to dpro, which has a partition of each variable");
     if (exporter.write != nullptr)
       exported = exporter.write(fitted.schedule, *fitted.setup.graph);
     else

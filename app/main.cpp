@@ -282,7 +282,8 @@ std::vector<Command> add_commands(CLI::App& root, Settings& s) {
 
   CLI::App* carry = command("export", "Write a schedule in the form of another program", kExportFooter, "SCHEDULE",
                             s.export_.schedule, "Schedule file", [&s] { return export_command(s.export_); });
-  carry->add_option("--to", s.export_.to, "order, bytescheduler, byteps, dpro, csv or perfetto")->type_name("FORMAT");
+  carry->add_option("--to", s.export_.to, "order, bytescheduler, byteps, dpro, dpro_groups, csv or perfetto")
+      ->type_name("FORMAT");
   carry->add_option("-o,--out", s.export_.out, "File to write; without it: stdout")->type_name("FILE");
   carry->add_option("--experiment", s.export_.experiment, "Experiment (YAML) that the schedule is for")
       ->type_name("FILE");

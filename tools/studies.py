@@ -4,15 +4,18 @@
 
 usage: tools/studies.py [--stretto PROGRAM] [--cells DIR] [--threads N] [-o DIR]
        tools/studies.py --render [-o DIR]
+       tools/studies.py --factors TRACE
 
 What was simulated is kept in --cells (default: build/study_cells). --render writes page and plots from
-DIR/studies.json.
+DIR/studies.json. --factors writes the factors of a study from trace-ST.csv.gz of StragglerAnalysis.
 """
 import argparse
+import functools
 import json
 import os
 import pathlib
 
+import studies_backup
 import svg_plot
 from runs import ROOT, call, number, percent, rounded, swept, table
 from svg_plot import COLOURS, Axis, Panel
@@ -40,13 +43,8 @@ def mode_name(text):
 
 
 def run(program, cells, threads):
-    fifo = [r for r in sweep(program, cells, threads, 'backup_workers', 'backup') if r['policy'] == 'fifo']
-    data = {'format': 'stretto-studies', 'version': 1, 'program': call(program, '--version').split('\n')[0],
-            'backup': [{'backups': int(r['training.backups']), **figures(r)} for r in fifo], 'spare': []}
-    for b in [r['backups'] for r in data['backup']]:
-        rows = sweep(program, cells, threads, 'backup_workers', f'spare_{b}', f'cluster.workers.count={50 + b}',
-                     f'vary={{training.backups: [{b}]}}')
-        data['spare'] += [{'backups': b, **figures(r)} for r in rows if r['policy'] == 'fifo']
+    data = {'format': 'stretto-studies', 'version': 2, 'program': call(program, '--version').split('\n')[0],
+            'backup': studies_backup.run(functools.partial(sweep, program, cells, threads))}
     data['lead'] = [{'mode': mode_name(r['training']), **figures(r)}
                     for r in sweep(program, cells, threads, 'bounded_lead', 'lead') if r['policy'] == 'fifo']
     data['order'] = [{'mode': r['workload.mode'], 'cv': r['noise.compute_cv'], 'policy': r['policy'], **figures(r)}
@@ -65,30 +63,11 @@ def seconds(row):
     return f'{row["step_s"]:.3f} ± {(row["high"] - row["low"]) / 2:.3f}'
 
 
-def backup_lines(data):
-    best = max(data['backup'], key=lambda r: r['samples_per_s'])
-    least = min(data['spare'], key=lambda r: r['step_s'])
-    last, none = data['spare'][-1], data['spare'][0]
-    cells = [[b['backups'], seconds(b), f'{b["samples_per_s"]:.0f}', percent(b['dropped'] or 0), seconds(s),
-              f'{s["samples_per_s"]:.0f}', percent(s['dropped'] or 0)] for b, s in zip(data['backup'], data['spare'],
-                                                                                       strict=True)]
-    return ['## Backup workers', '', '`configs/studies/backup_workers.yaml`: 50 workers on 10 servers, ResNet-50; '
-                                     'each worker is three '
-            'times slower in 3 % of the time, for 1 s on average. On average 1.5 of 50 are '
-            'slow.', '', '![backup workers](backup.svg)',
-            '', *table(['b', '50 workers, 50 - b count: step, '
-                             's', 'samples/s', 'dropped, %', '50 + b workers, 50 count: step, s',
-                        'samples/s', 'dropped, %'], cells),
-            f'- Of 50 workers, samples/s are most with b = {best["backups"]} '
-            f'({percent(best["samples_per_s"] / data["backup"][0]["samples_per_s"] - 1)} % above none): few enough '
-            'slow workers are '
-            'let go to lose their tail, and each further one loses 2 % of the samples.',
-            f'- With spare workers the step is shortest with b = {least["backups"]} '
-            f'({percent(1 - least["step_s"] / none["step_s"])} % '
-            f'shorter than with none) and {percent(last["step_s"] / least["step_s"] - 1)} % longer again with '
-            f'{last["backups"]}: every spare '
-            'pulls and pushes like the others, and the servers\' NICs are what the step waits for then.',
-            '- The tails are assumed, not fitted: put measured factors in with `noise.distribution: empirical`.', '']
+def enough_lead(data):
+    """The least lead with nine tenths of what async gains over sync."""
+    rate = {r['mode']: r['samples_per_s'] for r in data['lead']}
+    enough = rate['sync'] + 0.9 * (rate['async'] - rate['sync'])
+    return next(mode for mode, found in rate.items() if mode.startswith('ssp') and found >= enough)
 
 
 def lead_lines(data):
@@ -98,15 +77,13 @@ def lead_lines(data):
               '-' if r['staleness'] is None else f'{r["staleness"]:.1f}',
               '-' if r['most_stale'] is None else f'{r["most_stale"]:.0f}'] for r in data['lead']]
     free = by['async']['samples_per_s']
-    half = next(r['mode'] for r in data['lead'] if r['mode'].startswith('ssp')
-                and r['samples_per_s'] >= base + 0.9 * (free - base))
     return ['## Bounded lead under workers that are slow in '
             'turn', '', '`configs/studies/bounded_lead.yaml`: eight workers, each three '
             'times slower for 4 s on average, every 24 s. A step is eight '
             'arrivals.', '', '![bounded lead](lead.svg)', '',
             *table(['mode', 'step, s', 'samples/s', 'over sync', 'mean staleness', 'most'], cells),
-            f'Async gains {free / base:.2f} x; {half} already has nine tenths of what async gains over sync, since a '
-            'lead of that many steps '
+            f'Async gains {free / base:.2f} x; {enough_lead(data)} already has nine tenths of what async gains over '
+            'sync, since a lead of that many steps '
             'outlasts most slow times. ssp 0 differs from sync by its eight updates in place of one. What staleness '
             'does to the '
             'number of steps that training needs is not simulated.', '']
@@ -142,20 +119,6 @@ def order_lines(data):
     return lines
 
 
-def backup_plot(data):
-    panels = []
-    for key, title, figure, label in (('backup', '50 workers, 50 - b count', 'samples_per_s', 'samples/s'),
-                                      ('spare', '50 + b workers, 50 count', 'step_s', 'step time, s')):
-        values = [r[figure] for r in data[key]] + ([v for r in data[key] for v in (r['low'], r['high'])]
-                                                   if figure == 'step_s' else [])
-        panel = Panel(title, Axis('backup workers b', [0, 16], (0, 4, 8, 12, 16)), Axis(label, values), 380, 260)
-        panel.left = 62
-        panel.add_line([(r['backups'], r[figure], *((r['low'], r['high']) if figure == 'step_s' else ()))
-                        for r in data[key]], COLOURS[0])
-        panels.append(panel)
-    return svg_plot.figure('Backup workers, each worker slow in 3 % of the time', panels, 2)
-
-
 def lead_plot(data):
     ssp = [(int(r['mode'].split()[1]), r['samples_per_s']) for r in data['lead'] if r['mode'].startswith('ssp')]
     ends = {r['mode']: r['samples_per_s'] for r in data['lead']}
@@ -184,13 +147,28 @@ def order_plot(data):
                            [(p, c, '') for p, c in zip(POLICIES, COLOURS[1::-1] + COLOURS[2:4])])
 
 
+def head(data):
+    lead = {r['mode']: r['samples_per_s'] for r in data['lead']}
+    random = [r['straggler'] for r in data['order'] if r['policy'] == 'random' and number(r['cv']) == 0]
+    return ['# Straggler studies', '', 'Made by `tools/studies.py` from `configs/studies/` (' + data['program'] + '); '
+            'figures: `studies.json`.', '',
+            '- What do stragglers of a traced job cost, and which ones? [`stretto stragglers`]'
+            '(../../docs/reference/stragglers.md) replays the trace; for the published job ST every figure agrees with '
+            'StragglerAnalysis.',
+            '- [How many backup workers?](#backup-workers) ' + studies_backup.answer(data['backup']),
+            '- [Synchronous, bounded lead or asynchronous?](#bounded-lead-under-workers-that-are-slow-in-turn) Where '
+            f'workers are slow in turn, asynchronous steps are {lead["async"] / lead["sync"]:.2f} x as fast; '
+            f'{enough_lead(data)} is the least lead tried that gains nine tenths of that.',
+            '- [Can the order of transfers make stragglers?](#order-as-a-cause-of-stragglers) Yes: among equal '
+            f'workers, each with a random order of its own, {percent(min(random))} to {percent(max(random))} % of the '
+            'step; none where all share one.', '']
+
+
 def write(data, folder):
-    text = ['# Straggler studies', '', 'Made by `tools/studies.py` from `configs/studies/` '
-                                       '(' + data['program'] + '); figures: `studies.json`. '
-            'What stragglers of a traced job cost: `stretto '
-            'stragglers`.', '', *backup_lines(data), *lead_lines(data), *order_lines(data)]
+    text = [*head(data), *studies_backup.lines(data['backup']), *lead_lines(data), *order_lines(data)]
     (folder / 'README.md').write_text('\n'.join(text).rstrip('\n') + '\n', encoding='utf-8')
-    for name, draw in (('backup', backup_plot), ('lead', lead_plot), ('order', order_plot)):
+    for name, draw in (('backup', lambda d: studies_backup.plot(d['backup'])), ('lead', lead_plot),
+                       ('order', order_plot)):
         (folder / f'{name}.svg').write_text(draw(data), encoding='utf-8')
 
 
@@ -200,8 +178,12 @@ def main():
     parser.add_argument('--cells', type=pathlib.Path, default=ROOT / 'build' / 'study_cells')
     parser.add_argument('--threads', type=int, default=os.cpu_count())
     parser.add_argument('--render', action='store_true')
+    parser.add_argument('--factors', type=pathlib.Path, metavar='TRACE')
     parser.add_argument('-o', '--output', type=pathlib.Path, default=ROOT / 'results' / 'studies')
     arguments = parser.parse_args()
+    if arguments.factors:
+        studies_backup.write_factors(arguments.factors)
+        return
     arguments.output.mkdir(parents=True, exist_ok=True)
     file = arguments.output / 'studies.json'
     if not arguments.render:

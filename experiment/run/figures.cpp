@@ -93,10 +93,11 @@ std::string nics_text(const std::vector<cluster::Worker>& workers) {
 
 std::string variation_text(const training::VariationSpec& v) {
   std::string text;
+  const char* what = v.per_step ? "the compute of each worker's step varies" : "op times vary";
   if (v.law == program::NoiseLaw::Empirical)
-    text += fmt::format(", op times vary as {} given factors do", v.factors.size());
+    text += fmt::format(", {} as {} given factors do", what, v.factors.size());
   else if (v.compute_cv > 0)
-    text += fmt::format(", op times vary by {:.3g} %", 100 * v.compute_cv);
+    text += fmt::format(", {} by {:.3g} %", what, 100 * v.compute_cv);
   for (const training::LateStart& late : v.late_starts)
     text += fmt::format(", worker {} starts late by {:.3g} ms", late.worker, 1e3 * late.delay.seconds());
   for (const training::SlowWorker& s : v.slow_workers)

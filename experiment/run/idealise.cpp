@@ -59,11 +59,12 @@ void part_links(program::StepProgram& program) {
 training::VariationSpec idealise(const training::VariationSpec& variation, CauseSet causes) {
   training::VariationSpec v = variation;
   // Every field belongs to a cause: this stops compiling when there is one more.
-  auto& [cv, law, factors, stragglers, slow_workers, nics, late_starts, bursts] = v;
+  auto& [cv, law, factors, per_step, stragglers, slow_workers, nics, late_starts, bursts] = v;
   if (holds(causes, Cause::Noise)) {
     cv = 0;
     law = {};
     factors.clear();
+    per_step = false;
   }
   if (holds(causes, Cause::SlowWorkers)) {
     stragglers.reset();

@@ -318,6 +318,7 @@ void add_all_reduce(const Spec& spec, Setup& setup) {
 training::VariationSpec variation_of(const NoiseSpec& spec) {
   training::VariationSpec v;
   v.compute_cv = spec.compute_cv;
+  v.per_step = spec.drawn_per == DrawnPer::Step;
   switch (spec.distribution) {
     case NoiseLaw::Lognormal:
       v.law = program::NoiseLaw::Lognormal;

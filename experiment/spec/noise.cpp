@@ -215,6 +215,10 @@ void add_noise_fields(Rows& rows) {
       "noise.distribution", {"lognormal", "gamma", "empirical"}, "lognormal",
       "of the noise of op times; empirical: noise.factors", [](auto& s) -> auto& { return s.noise.distribution; }));
   only(rows, [](const Spec& s) { return s.noise.distribution != NoiseLaw::Lognormal; });
+  rows.push_back(config::choice<Spec>(
+      "noise.drawn_per", {"op", "step"}, "op", "step: all ops of a worker's step take the same factor",
+      [](auto& s) -> auto& { return s.noise.drawn_per; }));
+  only(rows, [](const Spec& s) { return s.noise.drawn_per != DrawnPer::Op; });
   rows.push_back(custom("noise.factors", "list or path", "each more than 0, at most 1e12", "",
                         "for distribution empirical: factors or measured times in any unit, or a file of them; op "
                         "times are multiplied by one of them over their mean",

@@ -244,6 +244,7 @@ struct NicChangeSpec {
 };
 
 enum class NoiseLaw : std::uint8_t { Lognormal, Gamma, Empirical };
+enum class DrawnPer : std::uint8_t { Op, Step };
 enum class LateTimes : std::uint8_t { Fixed, Exponential };
 
 struct LateStartSpec {
@@ -267,8 +268,9 @@ struct StragglersSpec {
 struct NoiseSpec {
   double compute_cv = 0;
   NoiseLaw distribution = NoiseLaw::Lognormal;
-  std::vector<double> factors;  // Empirical: measured times or factors, each > 0; any unit
-  std::string factors_file;     // as seen from the current directory; in place of `factors`, which are then its numbers
+  DrawnPer drawn_per = DrawnPer::Op;  // Step: one factor for all ops of a worker in a step
+  std::vector<double> factors;        // Empirical: measured times or factors, each > 0; any unit
+  std::string factors_file;  // as seen from the current directory; in place of `factors`, which are then its numbers
   StragglersSpec stragglers;
   std::vector<SlowWorkerSpec> slow_workers;
   std::vector<NicChangeSpec> nics;

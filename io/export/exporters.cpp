@@ -10,6 +10,7 @@
 #include "io/export/byteps.hpp"
 #include "io/export/bytescheduler.hpp"
 #include "io/export/dpro.hpp"
+#include "io/export/dpro_groups.hpp"
 #include "io/export/slices_csv.hpp"
 #include "io/export/tictac.hpp"
 #include "sim/base/diagnostic.hpp"
@@ -59,11 +60,13 @@ Exported order(const plan::Schedule& schedule, const graph::Graph& parameters) {
   return result;
 }
 
-constexpr std::array<Exporter, 6> kExporters{{
+constexpr std::array<Exporter, 7> kExporters{{
     {"order", "TicTac's order file: name and priority of whole variables", order},
     {"bytescheduler", "ByteScheduler's environment: partition and credit, in elements", write_bytescheduler},
     {"byteps", "BytePS's environment: partition, credit, priorities", write_byteps, false},
     {"dpro", "dPRO's partition file: variable and largest slice", write_dpro, false},
+    {"dpro_groups", "dPRO's tensor groups: what an all-reduce sums together; needs --experiment", write_dpro_groups,
+     true, false},
     {"csv", "one row per slice: bytes, server, ranks", write_slices_csv},
     {"perfetto", "Chrome trace of a predicted step; needs --experiment", nullptr},
 }};

@@ -27,7 +27,8 @@ struct Exporter {
   // `parameters` has those of the layout, by name and bytes. Throws UserError where the format cannot hold the plan at
   // all. Null: made from a simulated step, which needs the experiment.
   Exported (*write)(const plan::Schedule& schedule, const graph::Graph& parameters);
-  bool all_reduce = true;  // takes schedules of all-reduce as well
+  bool all_reduce = true;  // takes schedules of all-reduce
+  bool servers = true;     // takes those of parameter servers
 };
 
 std::span<const Exporter> exporters();

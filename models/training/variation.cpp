@@ -49,8 +49,9 @@ program::Variation compile_variation(const Compiled& compiled, const VariationSp
     for (std::size_t a = 0; a < compiled.labels.size(); ++a) {
       const Label& label = compiled.labels[a];
       if (label.role != Role::Op) continue;
+      // Of a step: a key that no op has, since theirs end in 1 or more.
       const std::uint64_t op = std::uint64_t{label.pass} * compiled.ops + label.item;
-      v.key[a] = (std::uint64_t{label.worker} << 32) + op + 1;
+      v.key[a] = spec.per_step ? std::uint64_t{label.worker + 1U} << 32 : (std::uint64_t{label.worker} << 32) + op + 1;
     }
   }
   if (spec.stragglers) {

@@ -59,6 +59,7 @@ struct VariationSpec {
   double compute_cv = 0;  // coefficient of variation of each worker op's time, 0 = none
   program::NoiseLaw law = program::NoiseLaw::Lognormal;
   std::vector<double> factors;  // law Empirical: op times are multiplied by one of them; mean 1
+  bool per_step = false;        // all ops of a worker's step take the same factor
   std::optional<Stragglers> stragglers;
   std::vector<SlowWorker> slow_workers;
   std::vector<NicChange> nics;

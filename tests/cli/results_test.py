@@ -81,6 +81,16 @@ class Claims(unittest.TestCase):
             self.assertGreaterEqual(o['r2'], 0.95, o['model'])
             self.assertEqual(o['steps'], 1000)
 
+    def test_more_variation_wants_more_backup_workers(self):
+        backup = json.loads((STUDIES / 'studies.json').read_text())['backup']
+
+        def least(rows):
+            return min(rows, key=lambda r: r['step_s'])['backups']
+        found = [least(s['rows']) for s in backup['sources']]
+        self.assertEqual(found, sorted(found))
+        self.assertEqual((found[0], least(backup['v100'])), (0, 0))
+        self.assertGreater(found[2], 2)
+
     def test_every_cell_is_there(self):
         data = paper()
         for policy in ('random', 'fixed_random', 'fifo', 'tic', 'tac'):

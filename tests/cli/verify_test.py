@@ -250,6 +250,17 @@ class Verify(program.ProgramTest):
         self.assertEqual(means[0], means[1])
         self.good('export', found, '--to', 'perfetto', '--experiment', 'ring.yaml', '-o', 't.json', *words)
         self.assertTrue(json.loads((self.folder / 't.json').read_text(encoding='utf-8')))
+        done = self.start('export', found, '--to', 'dpro_groups', '--experiment', 'ring.yaml', *words)
+        groups = json.loads(done.stdout)['mapping']
+        numbers = [int(n) for group in groups for n in group.split('+')]
+        self.assertEqual(sorted(numbers), list(range(32)), 'each variable of VGG-16 once')
+        self.assertLess(len(groups), 32)
+        self.write('one.yaml', ONE)
+        self.good('run', 'one.yaml', '--out', 'one', *words)
+        servers = 'one/schedule_fifo.json'
+        self.assertIn('all-reduce only',
+                      self.refused('export', servers, '--to', 'dpro_groups', '--experiment', 'one.yaml'))
+        self.assertIn('needs --experiment', self.refused('export', found, '--to', 'dpro_groups'))
         for name in ('byteps', 'dpro'):
             self.assertIn('parameter servers only',
                           self.refused('export', found, '--to', name, '--experiment', 'ring.yaml', *words))

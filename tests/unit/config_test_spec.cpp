@@ -222,6 +222,7 @@ std::vector<std::string> random_sets(RandomStream& random) {
       {"workload.leave_out", {"[\"*/L2: Loss\"]", "[a, \"b?\"]"}},
       {"noise.compute_cv", {"2 %", "0.1"}},
       {"noise.distribution", {"gamma"}},
+      {"noise.drawn_per", {"op", "step"}},
       {"noise.stragglers", {"{slowdown: 2.5, mean_on: 1 s, mean_off: 3 ms}", "{mean_on: 1 us, times: fixed}"}},
       {"noise.slow_workers", {"[{worker: 0, slowdown: 1.3, from: 1 ms}]", "[{worker: 0, slowdown: 0.5, until: 1 s}]"}},
       {"noise.late_starts",

@@ -203,6 +203,24 @@ TEST_F(DeviceRun, EmpiricalNoiseHasTheGivenFactors) {
   EXPECT_TRUE(has(errors({empirical, "noise.factors=[0]"}), "out of range"));
 }
 
+TEST_F(DeviceRun, NoisePerStepIsSharedByAllOpsOfAWorkersStep) {
+  const std::vector<std::string> two = {"noise.distribution=empirical", "noise.factors=[2, 6]", "noise.drawn_per=step",
+                                        "cluster.workers.nic=unlimited", "cluster.servers.nic=unlimited"};
+  // All four ops take 0.5 ms, or all take 1.5 ms.
+  std::map<double, int> count;
+  for (const double ms : steps(two, 400)) ++count[std::round(ms * 1e6) / 1e6];
+  ASSERT_EQ(count.size(), 2U);
+  EXPECT_NEAR(count.at(2), 200, 40) << "4 standard deviations";
+  EXPECT_EQ(count.at(2) + count.at(6), 400);
+  // Workers draw apart: a step is short if all three are.
+  std::vector<std::string> three = two;
+  three.emplace_back("cluster.workers.count=3");
+  count.clear();
+  for (const double ms : steps(three, 400)) ++count[std::round(ms * 1e6) / 1e6];
+  ASSERT_EQ(count.size(), 2U);
+  EXPECT_NEAR(count.at(2), 50, 27);
+}
+
 TEST_F(DeviceRun, LateStartsDelaySteps) {
   EXPECT_DOUBLE_EQ(step_ms({"noise.late_starts=[{worker: 0, delay: 5 ms}]"}), 11);
   EXPECT_DOUBLE_EQ(step_ms({"noise.late_starts=[{worker: 1, delay: 50 ms}]", "cluster.workers.count=2",

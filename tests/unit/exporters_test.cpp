@@ -57,7 +57,7 @@ TEST(Exporters, NoFormatButTheTraceHasStartOffsets) {
   plan::Schedule staggered = s;
   staggered.plan.order.start_offsets = {Duration(), Duration::us(5)};
   for (const Exporter& e : exporters()) {
-    if (e.write == nullptr) continue;
+    if (e.write == nullptr || !e.servers) continue;
     EXPECT_FALSE(mentions(e.write(s, parameters()), "start offsets")) << e.name;
     EXPECT_TRUE(mentions(e.write(staggered, parameters()), "start offsets")) << e.name;
   }
@@ -120,6 +120,37 @@ TEST(Exporters, DproHasALinePerVariable) {
   s.plan.layout.first = {0, 3, 4, 5};
   s.plan.order = {};
   EXPECT_TRUE(mentions(find_exporter("dpro").write(s, parameters()), "unequal"));
+}
+
+// The second variable has no gradient and no number.
+TEST(Exporters, DproGroupsNumberTheTensorsWithAGradient) {
+  plan::Schedule s;
+  s.plan.layout.transfers = {{graph::ParameterId(0), 0, Bytes(1000), 0},
+                             {graph::ParameterId(1), 0, Bytes(8000), 0},
+                             {graph::ParameterId(2), 0, Bytes(10), 0},
+                             {graph::ParameterId(3), 0, Bytes(10), 0}};
+  s.plan.layout.first = {0, 1, 2, 3, 4};
+  s.plan.layout.bucket = {1, plan::kUnranked, 1, 0};
+  graph::Graph g = parameters();
+  g.parameters.push_back({"last", Bytes(10), true, {}});
+  const auto write = [&] { return find_exporter("dpro_groups").write(s, g); };
+  EXPECT_EQ(write().text, "{\n  \"mapping\": [\n    \"2\",\n    \"0+1\"\n  ]\n}\n");
+  EXPECT_TRUE(write().lost.empty());
+  s.plan.layout.bucket = {0, plan::kUnranked, 1, 0};
+  s.plan.layout.split = true;
+  s.plan.order.push = {.discipline = plan::Discipline::Credit, .rank = {2, plan::kUnranked, 1, 0}, .credit = Bytes(9)};
+  s.plan.order.start_offsets = {Duration(), Duration::us(5)};
+  EXPECT_NE(write().text.find("\"0+2\""), std::string::npos);
+  for (const char* word : {"do not follow each other", "scattered", "order", "credit", "start offsets"})
+    EXPECT_TRUE(mentions(write(), word)) << word;
+}
+
+TEST(Exporters, DproGroupsHoldWholeTensors) {
+  plan::Schedule s = schedule();
+  s.plan.layout.bucket = {0, 0, 0, 1};
+  EXPECT_NE(find_exporter("dpro_groups").write(s, parameters()).text.find("\"0+1\""), std::string::npos);
+  s.plan.layout.bucket = {0, 0, 1, 1};
+  EXPECT_THROW(find_exporter("dpro_groups").write(s, parameters()), UserError);
 }
 
 TEST(Exporters, CsvHasARowPerSlice) {

@@ -208,6 +208,12 @@ TEST(Passes, EachTakesAnInputAndMeetsNoiseOfItsOwn) {
   for (const std::uint64_t key : noise.key)
     if (key != 0) keys.insert(key);
   EXPECT_EQ(keys.size(), 6U);
+  v.per_step = true;
+  std::set<std::uint64_t> of_steps;
+  for (const std::uint64_t key : compile_variation(compiled, v, 3).key)
+    if (key != 0) of_steps.insert(key);
+  ASSERT_EQ(of_steps.size(), 1U);
+  EXPECT_FALSE(keys.contains(*of_steps.begin())) << "draws apart from those of ops";
 }
 
 TEST(Hosts, AColocatedServerTalksToItsWorkerOverLoopback) {

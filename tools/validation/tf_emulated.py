@@ -98,7 +98,9 @@ def main():
         mode = 'none' if cell['mode'] == 'none' else f"{cell['mode']} {cell['window']} {cell['order_name']}"
         rows.append((cell['servers'], cell['workers'], cell['rate'], mode, measured(cell),
                      predict(cell, arguments.stretto.resolve(), costs)))
-    made = note(costs, arguments.output or 'TABLE.md')
+    output = arguments.output and os.path.abspath(arguments.output)
+    inside = output and output.startswith(f'{common.ROOT}{os.sep}')
+    made = note(costs, os.path.relpath(output, common.ROOT) if inside else 'TABLE.md')
     common.finish(common.table('Steps of real TensorFlow clusters with emulated compute, predicted from their set-up',
                                made, ['servers', 'workers', 'rate', 'order'], rows), arguments.output)
 
