@@ -151,16 +151,17 @@ void Store::prepare(Access access) {
                     "name another file; this one was left as it is");
   if (version > kStoreVersion)
     throw UserError(fmt::format("results store '{}' has version {} and is newer than this program", path(), version),
-                    fmt::format("this program reads version {}", kStoreVersion));
-  // Whatever else is in the file, these are what is read and written.
-  if (version == kStoreVersion &&
-      database_.integer("SELECT count(*) FROM sqlite_master WHERE name IN ('sweeps', 'points', 'results') AND "
-                        "type = 'table' AND rootpage > 0") != 3)
-    database_.damaged("a table is missing");
-  if (access == Access::Read && version == kStoreVersion) return;
-  if (access == Access::Read)
-    throw UserError(fmt::format("results store '{}' has the old version {}", path(), version),
-                    "`stretto results gc` on a copy of it brings that up to date");
+                    fmt::format("this program reads versions 1 to {}", kStoreVersion));
+  if (!empty || id != 0 || version != 0) {
+    // Whatever else is in the file, these are what is read and written.
+    if (database_.integer("SELECT count(*) FROM sqlite_master WHERE name IN ('sweeps', 'points', 'results') AND "
+                          "type = 'table' AND rootpage > 0") != 3)
+      database_.damaged("a table is missing");
+    sums_ = database_.integer("SELECT count(*) FROM pragma_table_info('points') WHERE name = 'sum'") != 0;
+    if (version < 1 || sums_ != (version > 1))
+      database_.damaged(fmt::format("its tables are not of version {}", version));
+  }
+  if (access == Access::Read) return;
   // Another process may switch at the same moment, which SQLite does not wait for.
   for (int tries = 0;; ++tries) {
     try {
@@ -177,6 +178,7 @@ void Store::prepare(Access access) {
     version = database_.integer("PRAGMA user_version");
     if (version < kStoreVersion) migrate(version);
     transaction.commit();
+    sums_ = true;
   }
   const std::string check = database_.text("PRAGMA quick_check(1)");
   if (check != "ok") database_.damaged(check);
@@ -277,8 +279,11 @@ void Store::add(std::int64_t sweep, std::span<const StoredPoint> points) {
 }
 
 void Store::each_point(std::int64_t sweep, const std::function<void(const StoredPoint&)>& visit) {
-  if (database_.integer("SELECT EXISTS(SELECT 1 FROM points WHERE sweep NOT IN (SELECT id FROM sweeps))") != 0)
+  // Of the whole file, so once: what is written through this object has its sweep.
+  if (!no_orphans_ &&
+      database_.integer("SELECT EXISTS(SELECT 1 FROM points WHERE sweep NOT IN (SELECT id FROM sweeps))") != 0)
     database_.damaged("points of a sweep that is not there");
+  no_orphans_ = true;
   each_point(sweep, 0, std::numeric_limits<std::int64_t>::max(), visit);
 }
 
@@ -291,16 +296,16 @@ std::optional<StoredPoint> Store::point(std::int64_t sweep, std::int64_t index) 
 void Store::each_point(std::int64_t sweep, std::int64_t first, std::int64_t last,
                        const std::function<void(const StoredPoint&)>& visit) {
   read_points(sweep, first, last, [&](const StoredPoint& p, const std::string& sum) {
-    if (sum != sum_of(sweep, p)) database_.damaged(fmt::format("point {} is not what was stored", p.index));
+    if (sums_ && sum != sum_of(sweep, p)) database_.damaged(fmt::format("point {} is not what was stored", p.index));
     visit(p);
   });
 }
 
 void Store::read_points(std::int64_t sweep, std::int64_t first, std::int64_t last,
                         const std::function<void(const StoredPoint&, const std::string& sum)>& visit) {
-  Statement points(database_,
-                   "SELECT point, key, vals, status, error, seconds, sum FROM points "
-                   "WHERE sweep = ? AND point BETWEEN ? AND ? ORDER BY point");
+  Statement points(database_, fmt::format("SELECT point, key, vals, status, error, seconds, {} FROM points "
+                                          "WHERE sweep = ? AND point BETWEEN ? AND ? ORDER BY point",
+                                          sums_ ? "sum" : "''"));
   Statement results(database_, select_results_sql());
   points.bind(1, sweep).bind(2, first).bind(3, last);
   results.bind(1, sweep).bind(2, first).bind(3, last);

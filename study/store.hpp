@@ -70,7 +70,7 @@ class Store {
  public:
   enum class Access : std::uint8_t { Read, Write, Create };
   // Creates tables where the file is new or empty, brings old ones to kStoreVersion, refuses what is no store, newer or
-  // damaged. Read never changes the file, and reads stores where nothing can be written.
+  // damaged. Read never changes the file, and reads old tables and stores where nothing can be written.
   Store(const std::string& path, Access access);
 
   // UserError where one is not what its hash says, as for a point in each_point and point.
@@ -105,6 +105,8 @@ class Store {
   void read_points(std::int64_t sweep, std::int64_t first, std::int64_t last,
                    const std::function<void(const StoredPoint&, const std::string& sum)>& visit);
   Database database_;
+  bool sums_ = true;         // tables of version 1 have none
+  bool no_orphans_ = false;  // known after a look at all points
 };
 
 // Adds what `from` has to `into`. Throws UserError, with `into` as it was, where both have a point with other results.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "experiment/run/sweep_costs.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <new>
@@ -40,7 +42,10 @@ std::uint64_t cost_of(SweepPoints& points, std::size_t i, Workloads& workloads) 
     }
   } catch (const UserError&) {  // each of these will be stored as the reason why the point failed
   } catch (const OutOfRange&) {
-  } catch (const std::bad_alloc&) {
+  } catch (const std::bad_alloc&) {  // another cost here would be another division than that of the other machines
+    throw UserError(fmt::format("out of memory while the cost of point {} was predicted: the sweep is not divided", i),
+                    "a machine with more memory, or fewer workers, servers or slices; without --shard the other points "
+                    "are run");
   }
   return cost;
 }

@@ -23,7 +23,7 @@ inline constexpr std::uint64_t kPointCost = 200;
 // False for a field that never changes how much is simulated, "cluster.workers.nic".
 bool decides_cost(std::string_view path);
 
-// By index; equal on any machine and for any number of threads.
+// By index; equal on any machine and for any number of threads. Throws UserError where memory does not suffice.
 std::vector<std::uint64_t> sweep_costs(const SweepPoints& points, std::size_t threads);
 
 }  // namespace stretto::experiment

@@ -242,6 +242,22 @@ vary: {cluster.workers.count: [1, 0, 2], runs.warm_up: [1, 5]}
         self.assertEqual(connection.execute('SELECT hash FROM sweeps').fetchall(), [(division['sweep'],)])
         connection.close()
 
+    def test_what_memory_cannot_hold_is_not_divided(self):
+        self.write('large.yaml', '''stretto: 1
+name: large
+workload: {model: vgg_16}
+vary: {policies: [[fifo], [{fifo: {partition: 64 B}}]]}
+runs: {iterations: 3, warm_up: 1, replications: 1}
+''')
+
+        def small():
+            resource.setrlimit(resource.RLIMIT_AS, (300 << 20, 300 << 20))
+        for words in (('--divide', '2'), ('--shard', '1/2', '--store', 'a.sqlite')):
+            with self.subTest(words):
+                error = self.refused('sweep', 'large.yaml', '--threads', '1', *words, preexec_fn=small)
+                self.assertIn('out of memory while the cost of point 1 was predicted', error)
+        self.assertEqual(self.stored('a.sqlite'), 0)
+
     def test_refusals(self):
         self.good('sweep', SHIPPED, '--store', 'a.sqlite', '--quiet')
         for words, message in (

@@ -2,12 +2,9 @@
 #include "tests/fuzz/targets.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <stdexcept>
 
 #include "analysis/trace_path.hpp"
 #include "config/load.hpp"
@@ -21,8 +18,8 @@
 #include "io/import/workload.hpp"
 #include "models/plan/named.hpp"
 #include "sim/base/diagnostic.hpp"
-#include "study/export.hpp"
-#include "study/store.hpp"
+#include "tests/fuzz/checks.hpp"
+#include "tests/fuzz/stores.hpp"
 #include "tests/support/import_checks.hpp"
 #include "tests/support/paths.hpp"
 #include "tests/support/wire_writer.hpp"
@@ -32,20 +29,6 @@ namespace stretto::fuzz {
 namespace {
 
 const char* const kPath = "fuzz";
-
-void require(bool condition, const char* what) {
-  if (!condition) throw std::logic_error(what);
-}
-
-// Reads again what came out of a target; it must be accepted.
-template <class Read>
-auto again(const char* what, const Read& read) {
-  try {
-    return read();
-  } catch (const UserError& e) {
-    throw std::logic_error(fmt::format("{} is refused: {}", what, render(e.diagnostics())));
-  }
-}
 
 bool says_include(const config::Node& node) {
   return std::any_of(node.entries.begin(), node.entries.end(),
@@ -128,45 +111,6 @@ bool read_order(const std::string& text) {
     layout.first.push_back(p + 1);
   }
   for (const plan::NamedOrder& order : orders) plan::ranks_of(order, toy(), layout, plan::Slices::Adjacent);
-  return true;
-}
-
-std::string csv_of(study::Store& store) {
-  std::string out;
-  for (const study::SweepInfo& sweep : store.sweeps()) {
-    out += fmt::format("{} {} {}\n", sweep.hash, sweep.name, store.counts(sweep.id).done);
-    study::export_csv(store, sweep, [&](std::string_view text) { out += text; });
-  }
-  return out;
-}
-
-// A folder of this process, empty again at the end.
-struct Scratch {
-  Scratch() { std::filesystem::create_directories(folder); }
-  ~Scratch() {
-    std::error_code error;
-    std::filesystem::remove_all(folder, error);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  const std::filesystem::path folder = std::filesystem::temp_directory_path() / fmt::format("stretto_{}", ::getpid());
-};
-
-// A file, since that is what a store is opened from.
-bool read_store(const std::string& text) {
-  namespace fs = std::filesystem;
-  const Scratch scratch;
-  const fs::path& folder = scratch.folder;
-  const std::string path = (folder / "read").string();
-  std::ofstream(path, std::ios::binary) << text;
-  study::Store store(path, study::Store::Access::Read);
-  const std::string read = csv_of(store);
-  again("a merged store", [&] {
-    study::Store copy((folder / "copy").string(), study::Store::Access::Create);
-    study::merge(copy, store);
-    require(csv_of(copy) == read, "a store changes when it is merged into an empty one");
-    return true;
-  });
   return true;
 }
 
@@ -339,6 +283,11 @@ std::span<const Target> targets() {
        {},
        {std::string(1, '\0'), std::string(8, '\0'), "\x01", "\x7f", "\x80", "\xff\xff\xff\xff", "SQLite format 3",
         "strt", "CREATE TABLE ", "CREATE VIEW ", "points", "results", "TEXT", "done", "failed", "[\"", "\"]"}},
+      {"store_log",
+       read_log,
+       {},
+       {std::string(1, '\0'), std::string(8, '\0'), "\x01", "\x7f", "\x80", "\xff\xff\xff\xff", "\x37\x7f\x06\x82",
+        "points", "done", "failed"}},
   };
   return all;
 }

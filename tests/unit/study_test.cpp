@@ -285,15 +285,27 @@ TEST_F(StoreTest, NoFlippedBitChangesWhatIsRead) {
 }
 
 TEST_F(StoreTest, ValuesOfTheWrongKindAreTold) {
-  for (const char* change :
-       {"UPDATE results SET step_time_s = 'fast'", "UPDATE results SET step_time_s = step_time_s * 1.0000001",
-        "UPDATE results SET policy = NULL WHERE 0; UPDATE results SET policy = x'00'", "UPDATE points SET vals = '{'",
-        "UPDATE points SET status = 'done '", "UPDATE points SET seconds = 'x'", "UPDATE points SET sum = ''",
-        "UPDATE points SET point = point + 1", "DELETE FROM results WHERE point = 0",
-        "DELETE FROM points WHERE point = 0", "UPDATE sweeps SET size = 1000000000000", "UPDATE sweeps SET size = -1",
-        "UPDATE sweeps SET name = 'other'", "UPDATE sweeps SET paths = '[1]'",
-        "UPDATE points SET sweep = 7; UPDATE results SET sweep = 7", "DROP TABLE results",
-        "DROP TABLE results; CREATE VIEW results AS SELECT 1"}) {
+  for (const char* change : {"UPDATE results SET step_time_s = 'fast'",
+                             "UPDATE results SET step_time_s = step_time_s * 1.0000001",
+                             "UPDATE results SET policy = NULL WHERE 0; UPDATE results SET policy = x'00'",
+                             "UPDATE points SET vals = '{'",
+                             "UPDATE points SET status = 'done '",
+                             "UPDATE points SET seconds = 'x'",
+                             "UPDATE points SET sum = ''",
+                             "UPDATE points SET point = point + 1",
+                             "DELETE FROM results WHERE point = 0",
+                             "DELETE FROM points WHERE point = 0",
+                             "UPDATE sweeps SET size = 1000000000000",
+                             "UPDATE sweeps SET size = -1",
+                             "UPDATE sweeps SET name = 'other'",
+                             "UPDATE sweeps SET paths = '[1]'",
+                             "UPDATE points SET sweep = 7; UPDATE results SET sweep = 7",
+                             "DROP TABLE results",
+                             "DROP TABLE results; CREATE VIEW results AS SELECT 1",
+                             "PRAGMA user_version = 1",
+                             "PRAGMA user_version = 0",
+                             "PRAGMA user_version = -7",
+                             "ALTER TABLE points DROP COLUMN sum"}) {
     SCOPED_TRACE(change);
     fs::remove(file("a"));
     {
@@ -327,7 +339,7 @@ TEST_F(StoreTest, NothingOfADamagedStoreIsMerged) {
   EXPECT_TRUE(all.sweeps().empty());
 }
 
-TEST_F(StoreTest, OldTablesAreBroughtUpToDate) {
+TEST_F(StoreTest, OldTablesAreReadAndBroughtUpToDate) {
   SweepInfo sweep = info(5);
   std::string whole;
   {
@@ -341,10 +353,23 @@ TEST_F(StoreTest, OldTablesAreBroughtUpToDate) {
     old.execute("ALTER TABLE points DROP COLUMN sum");
     old.execute("PRAGMA user_version = 1");
   }
-  EXPECT_NE(refused([&] { Store(file("a"), Store::Access::Read); }).find("old version 1"), std::string::npos);
-  { Store(file("a"), Store::Access::Write); }
+  const auto version = [&] { return Database(file("a"), Database::Access::Read).integer("PRAGMA user_version"); };
+  {
+    Store store(file("a"), Store::Access::Read);
+    EXPECT_EQ(csv(store, sweep), whole);
+    Store all(file("all"), Store::Access::Create);
+    EXPECT_EQ(merge(all, store).points, 2);
+    EXPECT_EQ(csv(all, sweep), whole);
+  }
+  EXPECT_EQ(version(), 1);
+  {
+    Store store(file("a"), Store::Access::Write);
+    EXPECT_EQ(csv(store, sweep), whole);
+  }
+  EXPECT_EQ(version(), kStoreVersion);
+  Database(file("a"), Database::Access::Write).execute("UPDATE points SET sum = 'x'");
   Store store(file("a"), Store::Access::Read);
-  EXPECT_EQ(csv(store, sweep), whole);
+  EXPECT_NE(refused([&] { csv(store, sweep); }).find("is not what was stored"), std::string::npos);
 }
 
 TEST(Shards, PointsOfOneCostAreSpreadEvenly) {

@@ -39,7 +39,8 @@ def _parser() -> argparse.ArgumentParser:
                         help='set a field of the experiment by its path; may be given again')
     parser.add_argument('--address', default='auto', help='of the Ray cluster; local: this machine alone '
                                                           '(default: the one that runs here)')
-    parser.add_argument('--shards', type=_positive, metavar='N', help='parts, each a task (default: four per CPU)')
+    parser.add_argument('--shards', type=_positive, metavar='N',
+                        help='parts, each a task (default: as an earlier start, else four per CPU)')
     parser.add_argument('--threads', type=_positive, default=1, metavar='N', help='CPUs of a shard (default: 1)')
     parser.add_argument('--retries', type=_natural, default=5, metavar='N',
                         help='how often a shard that was lost is run again (default: 5)')

@@ -67,10 +67,17 @@ def _call(words: list[str]) -> str:
 
 
 def _divide(options: Options, shards: int) -> dict[str, Any]:
-    sets = [word for text in options.sets for word in ('--set', text)]
-    words = [options.program, 'sweep', options.file, '--divide', str(shards), '--format', 'json', *sets]
+    words = [options.program, 'sweep', options.file, '--divide', str(shards), '--format', 'json',
+             *task.set_words(options.sets)]
     division: dict[str, Any] = json.loads(_call(words))
     return division
+
+
+def _begun(parts: pathlib.Path, sweep: str) -> int | None:
+    """The number of shards of an earlier start, of several the one with most of them done."""
+    found = [(len(list(folder.glob('*.sqlite'))), int(count)) for folder in parts.glob(f'{sweep[:16]}-*')
+             if (count := folder.name.rpartition('-')[2]).isdigit()]
+    return max((one for one in found if one[0]), default=(0, None))[1]
 
 
 def inside(path: str) -> bool:
@@ -169,10 +176,13 @@ def run(options: Options, progress: Callable[[int, int], None]) -> Summary:
         shards = options.shards or SHARDS_PER_TASK * math.ceil(cpus / options.threads)
         division = _divide(options, shards)
         sweep = division['sweep']
+        all_parts = options.store.with_name(options.store.name + '.parts')
+        # The cluster may have another number of CPUs now; what has come back is of the earlier division.
+        shards = options.shards or _begun(all_parts, sweep) or shards
         job = task.Job(options.program, version, options.file, options.sets, division['configs'], shards,
                        options.threads)
         files = _files(division['files'])
-        parts = options.store.with_name(options.store.name + '.parts') / f'{sweep[:16]}-{shards}'
+        parts = all_parts / f'{sweep[:16]}-{shards}'
         parts.mkdir(parents=True, exist_ok=True)
         stores = {shard: parts / f'{shard}.sqlite' for shard in range(1, shards + 1)}
         missing = [shard for shard, store in stores.items() if not store.exists()]
@@ -190,8 +200,9 @@ def run(options: Options, progress: Callable[[int, int], None]) -> Summary:
     for first in range(0, shards, MERGED_AT_A_TIME):
         _call([options.program, 'results', 'merge', str(options.store), *paths[first:first + MERGED_AT_A_TIME]])
     found = _counts(options.store, sweep)
-    shutil.rmtree(parts)
-    with contextlib.suppress(OSError):  # parts of another division
-        parts.parent.rmdir()
+    for folder in all_parts.glob(f'{sweep[:16]}-*'):  # those of another division too
+        shutil.rmtree(folder)
+    with contextlib.suppress(OSError):  # parts of another sweep
+        all_parts.rmdir()
     failed = found.get('failed', 0) + found.get('deadlock', 0)
     return Summary(shards, shards - len(missing), nodes, found.get('done', 0), failed)

@@ -31,6 +31,11 @@ class Job:
     threads: int
 
 
+def set_words(sets: tuple[str, ...]) -> list[str]:
+    """The overrides as words of a command line."""
+    return [word for text in sets for word in ('--set', text)]
+
+
 def _die_with_parent() -> None:
     """A node's end is seen by its workers; the program must not outlive them (PR_SET_PDEATHSIG)."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)
@@ -60,9 +65,9 @@ def run_shard(job: Job, files: dict[str, bytes], shard: int) -> bytes:
         if code != 0 or out.strip() != job.version:
             raise ShardRefused(f'{host} has {out.strip() or err.strip()!r}, the driver {job.version!r}: all nodes need '
                                'the same version')
-        sets = [word for text in job.sets for word in ('--set', text)]
         code, _, err = _run([job.program, 'sweep', job.file, '--shard', f'{shard}/{job.shards}', '--threads',
-                             str(job.threads), '--store', '../part.sqlite', '--quiet', *sets], folder, environment)
+                             str(job.threads), '--store', '../part.sqlite', '--quiet', *set_words(job.sets)], folder,
+                            environment)
         if code < 0:
             raise ShardEnded(f'shard {shard} on {host}: ended by signal {-code}')
         if code not in (0, 1):  # 1: points that failed are in the store
