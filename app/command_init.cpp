@@ -22,6 +22,7 @@
 #include "io/import/import.hpp"
 #include "io/import/workload.hpp"
 #include "models/device/roofline.hpp"
+#include "models/generate/generator.hpp"
 #include "report/table.hpp"
 #include "sim/base/diagnostic.hpp"
 
@@ -40,7 +41,7 @@ constexpr std::int32_t kMostServers = 1024;
 // What the experiment is about.
 struct Subject {
   graph::Graph graph;
-  std::string line;                  // of the section workload: "model: vgg_16" or "file: PATH"
+  std::string line;                  // of the section workload: "model: vgg_16", "file: PATH" or "generate:" and more
   std::string device;                // "cpu", "gpu" or "" as in io::ImportResult
   std::vector<std::string> guessed;  // by the importer
   bool all_reduced = false;          // how the traced job exchanged its gradients
@@ -205,16 +206,32 @@ std::int64_t cores_option(const std::string& text) {
   return cores.value;
 }
 
-// A shipped workload or a workload file.
+// A generator with its defaults, and what else may be said.
+Subject generated_subject(const generate::Generator& generator) {
+  std::string lines = fmt::format("generate:\n    {}:\n", generator.name);
+  for (const generate::Field& f : generator.fields) {
+    const bool given = !f.fallback.empty();
+    lines += comment(given ? std::string(f.help) : fmt::format("{}: {}", f.name, f.help), 6);
+    if (given) lines += fmt::format("      {}: {}\n", f.name, generate::value_text(f, f.fallback));
+  }
+  lines.pop_back();
+  return {generate::make(generator, generate::with_defaults(generator)).graph, std::move(lines), "", {}};
+}
+
+// A shipped workload, a generator or a workload file.
 Subject named_subject(const std::string& what, const fs::path& directory) {
   experiment::Options options;
   options.shipped = shipped_configs();
-  const std::vector<std::string> models = experiment::shipped_models(options);
+  std::vector<std::string> models = experiment::shipped_models(options);
   if (fs::exists(what))
     return {io::read_workload(what), "file: " + config::quote_if_needed(seen_from(directory, what)), "", {}};
-  if (std::find(models.begin(), models.end(), what) == models.end())
-    throw UserError(fmt::format("'{}' is neither a workload file nor a shipped workload", what),
+  if (std::find(models.begin(), models.end(), what) == models.end()) {
+    if (const generate::Generator* generator = generate::find_generator(what)) return generated_subject(*generator);
+    const std::vector<std::string> generators = generate::generator_names();
+    models.insert(models.end(), generators.begin(), generators.end());
+    throw UserError(fmt::format("'{}' is neither a workload file nor a shipped workload nor a generator", what),
                     name_hint(what, models));
+  }
   return {io::read_workload(experiment::shipped_workload(options, what)),
           "model: " + config::quote_if_needed(what),
           "",
@@ -225,8 +242,9 @@ Subject named_subject(const std::string& what, const fs::path& directory) {
 
 int init_command(const InitOptions& options) {
   if (options.import.empty() == options.workload.empty())
-    throw UserError(options.import.empty() ? "nothing to start from" : "--import and --workload exclude each other",
-                    "--import FILE for a profile or trace, --workload NAME|FILE for a workload that there is");
+    throw UserError(
+        options.import.empty() ? "nothing to start from" : "--import and --workload exclude each other",
+        "--import FILE for a profile or trace, --workload NAME|FILE for a workload that there is or a generator");
   if (options.import.empty() &&
       !(options.graph.empty() && options.variables.empty() && options.name.empty() && options.batch.empty()))
     throw UserError("--graph, --variables, --name and --batch are for --import");

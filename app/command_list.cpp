@@ -8,6 +8,7 @@
 #include "experiment/setup/order_options.hpp"
 #include "experiment/spec/spec.hpp"
 #include "io/import/import.hpp"
+#include "models/generate/generator.hpp"
 #include "models/placement/placement.hpp"
 #include "report/table.hpp"
 #include "schedulers/policies/registry.hpp"
@@ -115,6 +116,23 @@ std::string workloads_text() {
   return out;
 }
 
+// Each generator with the rows of its fields.
+std::string generators_text() {
+  std::string out;
+  for (const generate::Generator& generator : generate::generators()) {
+    if (!out.empty()) out += '\n';
+    out += entry(generator.name, generator.name.size(), generator.help);
+    std::size_t width = 0;
+    for (const generate::Field& field : generator.fields) width = std::max(width, field.name.size());
+    const std::string path = fmt::format("workload.generate.{}.", generator.name);
+    for (const config::FieldRecord& r : experiment::field_records())
+      if (r.path.starts_with(path))
+        out += entry(fmt::format("  {}", r.path.substr(path.size())), width + 2,
+                     fmt::format("{}{}{}: {}", r.type, r.range.empty() ? "" : ", ", r.range, r.help));
+  }
+  return out;
+}
+
 struct Subject {
   std::string name;
   std::string (*text)();
@@ -123,7 +141,8 @@ struct Subject {
 const std::vector<Subject>& subjects() {
   static const std::vector<Subject> table{{"policies", policies_text},     {"placements", placements_text},
                                           {"topologies", topologies_text}, {"fields", fields_text},
-                                          {"workloads", workloads_text},   {"formats", formats_text}};
+                                          {"workloads", workloads_text},   {"generators", generators_text},
+                                          {"formats", formats_text}};
   return table;
 }
 

@@ -16,7 +16,7 @@
 #include "experiment/spec/spec.hpp"
 #include "io/file/file.hpp"
 #include "io/import/import.hpp"
-#include "io/import/workload.hpp"
+#include "models/generate/generator.hpp"
 #include "report/table.hpp"
 #include "sim/base/diagnostic.hpp"
 
@@ -92,7 +92,12 @@ std::string experiment_text(const experiment::Experiment& experiment) {
   for (const experiment::Axis& axis : experiment.axes) row("vary", fmt::format("{}: {}", axis.path, join(axis.values)));
   row("points", fmt::format("{}", experiment.points.size()));
   for (const std::string& file : experiment.files) row("file", file);
-  return out + "\nworkload " + workload_text(io::read_workload(spec.workload.file));
+  experiment::Workloads workloads;
+  return out + "\nworkload " + workload_text(*workloads.get(spec.workload).graph);
+}
+
+[[noreturn]] void refuse_options(const std::string& what) {
+  throw UserError(fmt::format("'{}' is a workload; --effective and --set are for experiments", what));
 }
 
 }  // namespace
@@ -102,14 +107,20 @@ int show_command(const ShowOptions& options) {
   spec_options.shipped = shipped_configs();
   std::string path = options.what;
   if (!std::filesystem::exists(path)) {
-    const std::vector<std::string> models = experiment::shipped_models(spec_options);
+    std::vector<std::string> models = experiment::shipped_models(spec_options);
     if (std::find(models.begin(), models.end(), path) != models.end()) {
       path = experiment::shipped_workload(spec_options, path);
+    } else if (const generate::Generator* generator = generate::find_generator(path)) {
+      if (options.effective || !options.set.empty()) refuse_options(options.what);
+      print(workload_text(generate::make(*generator, generate::with_defaults(*generator)).graph));
+      return 0;
     } else {
+      const std::vector<std::string> generators = generate::generator_names();
+      models.insert(models.end(), generators.begin(), generators.end());
       const std::string near = nearest_name(path, models);
-      throw UserError(
-          fmt::format("'{}' is neither a file nor a shipped workload", path),
-          near.empty() ? "`stretto list workloads` names the shipped ones" : fmt::format("did you mean '{}'?", near));
+      throw UserError(fmt::format("'{}' is neither a file nor a shipped workload nor a generator", path),
+                      near.empty() ? "`stretto list workloads` and `stretto list generators` name them"
+                                   : fmt::format("did you mean '{}'?", near));
     }
   }
   const std::string text = file::read(path);
@@ -117,8 +128,7 @@ int show_command(const ShowOptions& options) {
   const bool is_graph =
       std::any_of(importers.begin(), importers.end(), [&](const io::Importer& i) { return i.detect(text); });
   if (is_graph) {
-    if (options.effective || !options.set.empty())
-      throw UserError(fmt::format("'{}' is a workload; --effective and --set are for experiments", options.what));
+    if (options.effective || !options.set.empty()) refuse_options(options.what);
     print(workload_text(io::import_text(text, path).graph));
     return 0;
   }

@@ -188,7 +188,7 @@ std::vector<Command> add_commands(CLI::App& root, Settings& s) {
       ->type_name("FILE");
   init->add_option("--name", s.init.name, "Name of the imported workload")->type_name("NAME");
   init->add_option("--batch", s.init.batch, "Samples a step, where the import does not say")->type_name("N");
-  init->add_option("--workload", s.init.workload, "Shipped workload or workload file, in place of an import")
+  init->add_option("--workload", s.init.workload, "Shipped workload, generator or workload file, in place of an import")
       ->type_name("NAME|FILE");
   init->add_option("--cores", s.init.cores, "The profile is of a CPU with this many threads for ops")->type_name("N");
   init->add_option("-o,--out", s.init.out, "Experiment file to write")->type_name("FILE")->capture_default_str();
@@ -196,7 +196,7 @@ std::vector<Command> add_commands(CLI::App& root, Settings& s) {
 
   CLI::App* show =
       command("show", "Show a workload or what an experiment says", kShowFooter, "WORKLOAD|FILE.yaml", s.show.what,
-              "Shipped workload, workload file or experiment", [&s] { return show_command(s.show); });
+              "Shipped workload, generator, workload file or experiment", [&s] { return show_command(s.show); });
   show->add_flag("--effective", s.show.effective, "The experiment as YAML with every default filled in");
   add_set(show, s.show.set);
 

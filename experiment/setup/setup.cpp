@@ -192,21 +192,42 @@ void freeze(const WorkloadSpec& spec, GraphPointer& graph, std::vector<std::stri
   graph = std::make_shared<const graph::Graph>(std::move(frozen.graph));
 }
 
-void thin(const WorkloadSpec& spec, GraphPointer& graph, std::vector<std::string>& assumptions) {
-  if (spec.sparse.empty()) return;
+// Tables with lookups have the bytes of the rows that a step of the graph's batch touches.
+GraphPointer touched_rows(const GraphPointer& graph, const std::vector<generate::Lookups>& lookups) {
+  if (lookups.empty()) return graph;
   auto thinned = std::make_shared<graph::Graph>(*graph);
+  for (const generate::Lookups& of : lookups) {
+    Bytes& bytes = thinned->parameters[of.table.index()].bytes;
+    bytes = graph::share_of(bytes, generate::touched_share(of, graph->batch));
+  }
+  return thinned;
+}
+
+void thin(const WorkloadSpec& spec, const std::vector<generate::Lookups>& lookups, GraphPointer& graph,
+          std::vector<std::string>& assumptions) {
+  if (!lookups.empty())
+    assumptions.push_back(
+        fmt::format("of {} tables a step pulls, pushes and updates the rows that its lookups touch, each once, if all "
+                    "rows are looked up equally often; bytes in this answer, also those that placements count, are "
+                    "those sent",
+                    lookups.size()));
+  const GraphPointer touched = touched_rows(graph, lookups);
+  if (spec.sparse.empty()) {
+    graph = touched;
+    return;
+  }
+  auto thinned = std::make_shared<graph::Graph>(*touched);
   std::vector<Diagnostic> wrong;
-  std::size_t count = 0;
+  std::vector<bool> sparse_ones(graph->parameters.size(), false);
   for (std::size_t i = 0; i < spec.sparse.size(); ++i) {
     const SparseSpec& sparse = spec.sparse[i];
     bool found = false;
     for (std::size_t p = 0; p < graph->parameters.size(); ++p) {
       if (!graph::matches(sparse.pattern, graph->parameters[p].name)) continue;
       found = true;
-      const Bytes bytes = graph->parameters[p].bytes;
-      count += thinned->parameters[p].bytes == bytes ? 1 : 0;
+      sparse_ones[p] = true;
       // The last pattern that names a variable counts.
-      thinned->parameters[p].bytes = graph::share_of(bytes, sparse.share);
+      thinned->parameters[p].bytes = graph::share_of(graph->parameters[p].bytes, sparse.share);
     }
     if (found) continue;
     wrong.push_back({Severity::Error, sparse.place.span(), fmt::format("workload.sparse[{}]", i),
@@ -217,7 +238,7 @@ void thin(const WorkloadSpec& spec, GraphPointer& graph, std::vector<std::string
   assumptions.push_back(
       fmt::format("of {} sparse variables a step pulls, pushes and updates a share; bytes in this answer, also those "
                   "that placements count, are those sent",
-                  count));
+                  std::count(sparse_ones.begin(), sparse_ones.end(), true)));
   graph = std::move(thinned);
 }
 
@@ -344,6 +365,17 @@ training::VariationSpec variation_of(const NoiseSpec& spec) {
   return v;
 }
 
+Workload make_workload(const WorkloadSpec& spec, const generate::Generator& generator) {
+  generate::Generated made = generate::make(generator, spec.generate.values);
+  std::vector<Diagnostic> wrong;
+  for (const Diagnostic& problem : graph::check(made.graph))
+    wrong.push_back({Severity::Error, spec.place.span(), "workload.generate." + std::string(generator.name),
+                     "the model cannot be simulated: " + problem.message,
+                     problem.hint.empty() ? "smaller figures" : problem.hint});
+  if (!wrong.empty()) throw UserError(std::move(wrong));
+  return {std::make_shared<const graph::Graph>(std::move(made.graph)), std::move(made.lookups)};
+}
+
 // The named orders in the file of a policy, if it has one.
 std::vector<plan::NamedOrder> read_named(const PolicyChoice& choice) {
   switch (choice.policy->file) {
@@ -360,16 +392,21 @@ std::vector<plan::NamedOrder> read_named(const PolicyChoice& choice) {
 
 }  // namespace
 
-std::shared_ptr<const graph::Graph> Workloads::get(const WorkloadSpec& spec) {
-  auto& graph = graphs_[spec.file];
-  if (!graph)
-    graph = std::make_shared<const graph::Graph>(
+const Workload& Workloads::get(const WorkloadSpec& spec) {
+  const generate::Generator* generator = generate::find_generator(spec.generate.generator);
+  Workload& workload =
+      generator != nullptr ? generated_[generate::text_of(*generator, spec.generate.values)] : files_[spec.file];
+  if (workload.graph) return workload;
+  if (generator != nullptr)
+    workload = make_workload(spec, *generator);
+  else
+    workload.graph = std::make_shared<const graph::Graph>(
         located(spec.place, "workload", [&] { return std::move(io::import_any(spec.file).graph); }));
-  return graph;
+  return workload;
 }
 
 void Workloads::add(const std::string& file, std::shared_ptr<const graph::Graph> graph) {
-  graphs_[file] = std::move(graph);
+  files_[file] = {std::move(graph), {}};
 }
 
 void place(Setup& setup) {
@@ -429,8 +466,9 @@ Setup make_setup(const Spec& spec, Workloads& workloads) {
   if (!spec.jobs.empty())
     fail(spec.jobs.front().job.place, "jobs", "only `stretto run` takes several jobs", "an experiment of one of them");
   Setup setup;
-  GraphPointer graph = workloads.get(spec.workload);
-  if (spec.workload.model.empty() && !graph->source.empty())
+  const Workload& workload = workloads.get(spec.workload);
+  GraphPointer graph = workload.graph;
+  if (spec.workload.model.empty() && spec.workload.generate.generator.empty() && !graph->source.empty())
     setup.assumptions.push_back("the workload is as its file has it: " + graph->source);
   leave_out(spec.workload, graph, setup.assumptions);
   const GraphPointer bare = graph;
@@ -441,7 +479,8 @@ Setup make_setup(const Spec& spec, Workloads& workloads) {
     return training ? g : std::make_shared<const graph::Graph>(graph::forward_only(*g));
   };
   setup.cluster = make_cluster(spec);
-  if (spec.cluster.network.comm_compute_ratio) apply_ratio(spec, *of_mode(graph), setup.cluster);
+  if (spec.cluster.network.comm_compute_ratio)
+    apply_ratio(spec, *of_mode(touched_rows(graph, workload.lookups)), setup.cluster);
   if (timeless && spec.workload.batch_per_worker && *spec.workload.batch_per_worker != bare->batch) {
     setup.assumptions.pop_back();
     graph = bare;
@@ -449,7 +488,7 @@ Setup make_setup(const Spec& spec, Workloads& workloads) {
   }
   scale_batch(spec.workload, graph, setup.assumptions);
   if (training) freeze(spec.workload, graph, setup.assumptions);
-  thin(spec.workload, graph, setup.assumptions);
+  thin(spec.workload, workload.lookups, graph, setup.assumptions);
   compress(spec.workload.transfers, graph, setup.cluster, setup.assumptions);
   setup.graph = of_mode(graph);
   const bool has_gradients = std::any_of(graph->parameters.begin(), graph->parameters.end(),

@@ -6,9 +6,11 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "experiment/spec/spec.hpp"
 #include "models/cluster/cluster.hpp"
+#include "models/generate/generator.hpp"
 #include "models/graph/graph.hpp"
 #include "models/placement/placement.hpp"
 #include "models/plan/plan.hpp"
@@ -17,16 +19,22 @@
 
 namespace stretto::experiment {
 
-// Workload files by path, each read once.
+struct Workload {
+  std::shared_ptr<const graph::Graph> graph;
+  std::vector<generate::Lookups> lookups;  // of a generated one
+};
+
+// Workloads by file or by what generates them, each read or made once.
 class Workloads {
  public:
-  // UserError at the spec's place if the file cannot be read.
-  std::shared_ptr<const graph::Graph> get(const WorkloadSpec& spec);
+  // UserError at the spec's place if the file cannot be read, or if what would be generated is no sound graph.
+  const Workload& get(const WorkloadSpec& spec);
   // A graph that stands in no file, under the name that a spec has for its file.
   void add(const std::string& file, std::shared_ptr<const graph::Graph> graph);
 
  private:
-  std::map<std::string, std::shared_ptr<const graph::Graph>> graphs_;
+  std::map<std::string, Workload> files_;
+  std::map<std::string, Workload> generated_;
 };
 
 struct Setup {
@@ -50,7 +58,8 @@ struct Setup {
 
 // Reads and transforms the workload, resolves comm_compute_ratio, places. Throws UserError with places.
 // comm_compute_ratio r: every NIC gets the rate at which one worker's pulls take r times its forward ops on its device,
-// M = r * P (latency apart), both of the workload as it was profiled: transforms move the ratio that is simulated.
+// M = r * P (latency apart), both of the workload as it was profiled: transforms move the ratio that is simulated. Of a
+// generated one, pulls of a table with lookups are those of the rows that they touch.
 // Transfers of ratio c (precision or compression): variables have c times their bytes, the servers' update rate is c
 // times what is asked for (an update works on whole variables), and encoding and decoding are service per byte sent.
 Setup make_setup(const Spec& spec, Workloads& workloads);

@@ -22,6 +22,7 @@ inline constexpr double kMaxRatio = 1e6;
 
 // Rows of the sections, in the order of the reference.
 void add_workload_fields(Rows& rows);
+void add_generate_fields(Rows& rows);
 void add_cluster_fields(Rows& rows);
 void add_device_fields(Rows& rows);
 void add_server_host_fields(Rows& rows);
@@ -50,6 +51,11 @@ bool is_job(const config::Node& root);
 // The value of a path (of `vary` and --set; of a whole job) with paths of files as seen from the current directory.
 config::Node without_directory(const std::string& path, config::Node value);
 config::Node job_without_directory(config::Node item);
+// The generator that `workload.generate` names, if there is one of this name, and the defaults of its fields.
+void name_generator(const config::Node& root, WorkloadSpec& workload);
+// Rules of `workload.generate`, which is there and has no other findings.
+void check_generate(config::Reader& reader, const config::Node& root, const WorkloadSpec& workload);
+
 // Rules of groups of workers.
 void check_workers(config::Reader& reader, const config::Node& root, const Spec& s);
 

@@ -32,17 +32,20 @@ bool clean(Reader& reader, const std::vector<std::string>& keys) {
 }
 
 void check_workload(Reader& reader, const Node& root, const Options& options, Spec& s) {
-  const config::Place place = place_of(root, "workload");
-  const bool model = config::find_path(root, "workload.model");
-  const bool file = config::find_path(root, "workload.file");
+  std::vector<std::string> given;
+  for (const char* name : {"model", "file", "generate"})
+    if (config::find_path(root, std::string("workload.") + name)) given.emplace_back(name);
   if (!clean(reader, {"workload"})) return;
-  if (model && file)
-    return reader.error(place_of(root, "workload.file"), "workload.file", "both model and file are given",
+  if (given.empty())
+    return reader.error(place_of(root, "workload"), "workload", "there is no workload",
+                        "say model: NAME of a shipped workload, file: PATH, or generate: {transformer: {layers: 12}}");
+  if (given.size() > 1) {
+    const std::string key = "workload." + given[1];
+    return reader.error(place_of(root, key), key, fmt::format("both {} and {} are given", given[0], given[1]),
                         "leave one of them out");
-  if (!model && !file)
-    return reader.error(place, "workload", "there is no workload",
-                        "say model: NAME of a shipped workload, or file: PATH");
-  if (model) {
+  }
+  if (given[0] == "generate") return check_generate(reader, root, s.workload);
+  if (given[0] == "model") {
     const std::vector<std::string> names = shipped_models(options);
     if (std::find(names.begin(), names.end(), s.workload.model) == names.end()) {
       const std::string guess = nearest_name(s.workload.model, names);
@@ -431,6 +434,7 @@ Spec read_tree(Reader& reader, const Node& root, const Options& options) {
                  fmt::format("begin the file with stretto: {}", config::kFormatVersion));
   config::read_fields(reader, root, spec_fields(), s);
   name_moved_keys(reader);
+  name_generator(root, s.workload);
   DeviceSpec& device = s.cluster.workers.device;
   if (device.kind == DeviceKind::Cpu && !config::find_path(root, "cluster.workers.device.name")) device.name = "cpu";
   if (s.name.empty() && root.place.source) s.name = std::filesystem::path(root.place.source->file).stem().string();

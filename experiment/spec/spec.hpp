@@ -21,6 +21,7 @@
 #include "experiment/spec/topology.hpp"
 #include "models/cluster/cluster.hpp"
 #include "models/cluster/topology.hpp"
+#include "models/generate/generator.hpp"
 #include "models/graph/graph.hpp"
 #include "sim/base/units.hpp"
 
@@ -55,9 +56,17 @@ struct SparseSpec {
   bool operator==(const SparseSpec&) const = default;
 };
 
+// A workload that is made, not read.
+struct GenerateSpec {
+  std::string generator;  // of the registry in models/generate; "": none
+  generate::Values values;
+  bool operator==(const GenerateSpec&) const = default;
+};
+
 struct WorkloadSpec {
-  std::string model;  // shipped workload, or "" where `file` was given
-  std::string file;   // path of the workload JSON, as seen from the current directory; always set
+  std::string model;  // shipped workload, or ""
+  std::string file;   // path of the workload JSON, as seen from the current directory, or "" where one is generated
+  GenerateSpec generate;
   std::optional<std::int64_t> batch_per_worker;  // none: that of the profile
   double batch_fixed_share = 0;                  // of an op's time, does not grow with the batch
   Mode mode = Mode::Training;
@@ -66,7 +75,7 @@ struct WorkloadSpec {
   std::vector<PatternSpec> leave_out;
   std::vector<PatternSpec> freeze;
   std::vector<SparseSpec> sparse;
-  config::Place place;  // of the model name or the file name
+  config::Place place;  // of the model name, the file name or the generator
   config::Place batch_place;
   bool operator==(const WorkloadSpec&) const = default;
 };

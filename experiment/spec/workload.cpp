@@ -90,14 +90,16 @@ std::string write_sparse(const Spec& s) {
 }  // namespace
 
 void add_workload_fields(Rows& rows) {
-  rows.push_back(custom("workload.model", "text", "a shipped workload", "",
-                        "shipped workload, by name; this or workload.file", read_model, [](const Spec& s) {
-                          return s.workload.model.empty() ? "" : config::quote_if_needed(s.workload.model);
-                        }));
   rows.push_back(
-      custom("workload.file", "path", "", "",
-             "workload file, relative to the file that says it; this or workload.model", read_file,
-             [](const Spec& s) { return s.workload.model.empty() ? config::quote_if_needed(s.workload.file) : ""; }));
+      custom("workload.model", "text", "a shipped workload", "",
+             "shipped workload, by name; this, workload.file or workload.generate", read_model,
+             [](const Spec& s) { return s.workload.model.empty() ? "" : config::quote_if_needed(s.workload.model); }));
+  rows.push_back(custom("workload.file", "path", "", "", "workload file, relative to the file that says it", read_file,
+                        [](const Spec& s) {
+                          const bool given = s.workload.model.empty() && s.workload.generate.generator.empty();
+                          return given ? config::quote_if_needed(s.workload.file) : "";
+                        }));
+  add_generate_fields(rows);
   rows.push_back(custom(
       "workload.batch_per_worker", "integer", "1 to 1000000000", "",
       "samples per worker and step; other than that of the profile it scales the times of the ops", read_batch,

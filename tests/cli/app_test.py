@@ -349,7 +349,8 @@ class App(unittest.TestCase):
 
     def test_lists(self):
         for what, line in (('policies', 'tac '), ('placements', 'greedy '), ('topologies', 'star'),
-                           ('fields', 'cluster.workers.count\n'), ('workloads', 'vgg_16\n'), ('formats', 'pipedream ')):
+                           ('fields', 'cluster.workers.count\n'), ('workloads', 'vgg_16\n'), ('formats', 'pipedream '),
+                           ('generators', 'transformer  ')):
             text = self.good('list', what)
             self.assertIn(line, text)
             self.assertLessEqual(max(map(len, text.splitlines())), 120)
@@ -363,6 +364,10 @@ class App(unittest.TestCase):
         for line in self.good('list', 'policies').splitlines():
             if line and not line.startswith((' ', 'Options of')):
                 self.assertTrue(f'| `{line.split()[0]}` |' in policies, line)
+        workloads = (SOURCE / 'docs/reference/workload.md').read_text().split('## Generated workloads')[1]
+        for line in self.good('list', 'generators').splitlines():
+            if line and not line.startswith('    '):
+                self.assertIn(f'`{line.split()[0]}`', workloads)
 
     def test_the_documented_experiment_runs(self):
         page = (SOURCE / 'docs/reference/experiment.md').read_text()

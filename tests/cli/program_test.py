@@ -132,6 +132,31 @@ class Init(program.ProgramTest):
         self.good('init', '--workload', 'resnet_50', '--force')
         self.assertIn('model: resnet_50', (self.folder / 'what_if.yaml').read_text())
 
+    def test_generators(self):
+        listed = re.findall(r'(?m)^(\w+)  ', self.good('list', 'generators'))
+        self.assertEqual(listed, ['transformer', 'recommender'])
+        for name in listed:
+            self.good('init', '--workload', name, '--force')
+            text = (self.folder / 'what_if.yaml').read_text()
+            self.assertIn(f'  generate:\n    {name}:\n', text)
+            self.assertIn('k80_roofline.yaml', text)
+            self.assertGreater(self.steps('what_if.yaml', '--set', 'policies=[fifo]')['fifo'], 0)
+            self.assertIn('bytes of variables on the servers', self.good('show', 'what_if.yaml'))
+        self.assertIn('bert_24x1024', self.good('show', 'transformer'))
+        self.assertIn('are for experiments', self.refused('show', 'transformer', '--effective'))
+        self.assertIn("did you mean 'recommender'?", self.refused('show', 'recomender'))
+        self.assertIn("did you mean 'transformer'?", self.refused('init', '--workload', 'transfomer', '--force'))
+
+    def test_generated_workloads_vary_and_are_searched_and_verified(self):
+        small = ('--set', 'workload.generate.recommender.rows=[50, 70000]', '--set', 'policies=[fifo]')
+        self.good('init', '--workload', 'recommender')
+        text = self.good('run', 'what_if.yaml', *small, '--set', 'vary={workload.generate.recommender.batch: [8, 16]}')
+        self.assertIn('workload.generate.recommender.batch', text)
+        self.good('search', 'what_if.yaml', *small, '--budget', '200', '--quiet', '-o', 'best.json')
+        self.assertTrue(self.good('verify', 'best.json', '--experiment', 'what_if.yaml', *small).endswith('Verified.\n'))
+        self.good('run', 'what_if.yaml', *small, '--out', 'kept')
+        self.good('reproduce', 'kept')
+
     def test_every_value_of_it_can_be_replaced(self):
         self.good('init', '--workload', 'vgg_16')
         path = self.folder / 'what_if.yaml'

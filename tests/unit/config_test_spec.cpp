@@ -299,6 +299,35 @@ TEST(Spec, EffectiveConfigurationGivesTheSameSpec) {
   EXPECT_GT(points, 300U);
 }
 
+TEST(Spec, GeneratedWorkloadsAreWrittenWithTheirDefaults) {
+  const std::string head = "stretto: 1\nname: t\n";
+  for (const std::string workload :
+       {"{generate: {transformer: {}}}", "{generate: {transformer: {architecture: gpt, heads: 2, hidden: 128}}}",
+        "{generate: {recommender: {rows: [3, 5], bottom_mlp: 64}}, mode: inference}",
+        "{generate: {recommender: {interaction: concat}}, batch_per_worker: 3}"}) {
+    const Spec spec = read_one(head + "workload: " + workload + "\n");
+    const std::string text = effective_yaml(spec);
+    EXPECT_TRUE(read_one(text) == spec) << text;
+    EXPECT_EQ(effective_yaml(read_one(text)), text);
+    EXPECT_EQ(spec.workload.file, "");
+  }
+  const std::string text = effective_yaml(read_one(head + "workload: {generate: {transformer: {}}}\n"));
+  EXPECT_NE(text.find("  generate:\n    transformer:\n      architecture: bert\n      layers: 24\n"),
+            std::string::npos);
+  EXPECT_EQ(text.find("file:"), std::string::npos);
+  EXPECT_EQ(text.find("recommender"), std::string::npos);
+  // Beside jobs, one of which is another model of the same generator.
+  const Experiment jobs =
+      read(head +
+           "workload: {generate: {transformer: {layers: 2}}}\njobs: [{name: a}, {name: b, workload: "
+           "{generate: {transformer: {layers: 4}}}}]\n");
+  const Spec& whole = jobs.points.at(0).spec;
+  EXPECT_TRUE(read_one(effective_yaml(whole)) == whole) << effective_yaml(whole);
+  ASSERT_EQ(whole.jobs.size(), 2U);
+  EXPECT_EQ(whole.jobs[0].workload.generate.values.at("layers"), std::vector<std::int64_t>{2});
+  EXPECT_EQ(whole.jobs[1].workload.generate.values.at("layers"), std::vector<std::int64_t>{4});
+}
+
 TEST(Spec, ColocatedIsAllNoneOrACount) {
   const auto colocated = [](const std::string& value) {
     const Experiment e =

@@ -19,6 +19,7 @@ NETS = {
     'inception_v3': ('inception_v3', 'inception_v3', 'inception_v3_arg_scope', 299),
     'resnet_50_v1': ('resnet_v1', 'resnet_v1_50', 'resnet_arg_scope', 224),
     'resnet_101_v1': ('resnet_v1', 'resnet_v1_101', 'resnet_arg_scope', 224),
+    'resnet_152_v1': ('resnet_v1', 'resnet_v1_152', 'resnet_arg_scope', 224),
     'resnet_50_v2': ('resnet_v2', 'resnet_v2_50', 'resnet_arg_scope', 224),
     'resnet_101_v2': ('resnet_v2', 'resnet_v2_101', 'resnet_arg_scope', 224),
     'vgg_16': ('vgg', 'vgg_16', 'vgg_arg_scope', 224),
