@@ -270,7 +270,7 @@ struct Records::Reading {
     return nullptr;
   }
 
-  // Does the key at `raw`, whose first characters are right, say `key`? The padding behind the text may be compared too.
+  // Does the key at `raw`, whose first characters are right, say `key`? Padding behind the text may be compared too.
   static bool is(const char* raw, const Key& key) {
     const std::size_t size = key.name.size();
     return size < sizeof key.head || (std::memcmp(raw, key.name.data(), size) == 0 && raw[size] == '"');

@@ -14,7 +14,7 @@ from .errors import HarnessError
 from .processes import Task
 
 START_S = 180.0
-OP_THREADS = 16  # of a task; with as few as it has cores, markers of arrival would wait behind the ops of a real network
+OP_THREADS = 16  # of a task; with one a core, markers of arrival would wait behind the ops of a real network
 SILENCE_S = 120.0
 Say = Callable[[str], None]
 
