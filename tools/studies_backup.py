@@ -159,8 +159,9 @@ def against_the_paper(data):
     return ['- Against the paper\'s figure: with a variation that gains as much as there, the best discounted number '
             f'is {best(found[0])} (there {PUBLISHED["best"]}), but the step with {PUBLISHED["least"]} is '
             f'{by[PUBLISHED["least"]]:.2f} s (there {PUBLISHED["least_s"]:.2f}), and more backup workers go on '
-            'shortening it, where there a fifth made it longer. A lognormal has some slow workers of every degree. Few, '
-            'very slow ones would end the gain sooner, and so would servers that a spare loads more; the paper tells neither.']
+            'shortening it, where there a fifth made it longer. A lognormal has some slow workers of every degree. '
+            'Few, very slow ones would end the gain sooner, and so would servers that a spare loads more; the paper '
+            'tells neither.']
 
 
 def findings(data):

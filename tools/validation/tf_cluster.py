@@ -54,7 +54,8 @@ NOTE = [
     'found the order of TAC, the two rows are one cell measured twice, in the same processes.',
     'The costs, one set for all cells, are fitted to the cells of three set-ups, one of each workload, less those '
     'measured while others kept more than half a core busy; no step of the others is used. The efficiency of links is '
-    'not fitted: the shaper counts 1514 bytes for 1448 of payload. Other cores: kept busy by other processes of the machine (2 cores) while the cell was measured; the tasks run at a higher priority '
+    'not fitted: the shaper counts 1514 bytes for 1448 of payload. Other cores: kept busy by '
+    'other processes of the machine (2 cores) while the cell was measured; the tasks run at a higher priority '
     '(nice -15), but the kernel, which moves their packets, does not.']
 
 
