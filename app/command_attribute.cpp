@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <functional>
 
+#include "app/choices.hpp"
 #include "app/commands.hpp"
 #include "app/output.hpp"
 #include "app/shipped.hpp"
@@ -14,8 +14,7 @@
 namespace stretto::app {
 
 int attribute_command(const AttributeOptions& options) {
-  if (options.format != "text" && options.format != "json")
-    throw UserError(fmt::format("--format: unknown format '{}'", options.format), "valid: text, json");
+  check_output_format(options.format);
   std::vector<std::string> overrides = options.set;
   if (!options.seed.empty()) overrides.push_back("runs.seed=" + options.seed);
   experiment::Options spec_options;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "app/choices.hpp"
 #include "app/commands.hpp"
 #include "app/numbers.hpp"
 #include "app/output.hpp"
@@ -139,8 +140,7 @@ void check_target_of(const CalibrateOptions& options) {
 }  // namespace
 
 int calibrate_command(const CalibrateOptions& options) {
-  if (options.format != "text" && options.format != "json")
-    throw UserError(fmt::format("--format: unknown format '{}'", options.format), "valid: text, json");
+  check_output_format(options.format);
   if (!options.out.empty()) check_target_of(options);
   experiment::Options spec_options;
   spec_options.shipped = shipped_configs();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/trace_path.hpp"
+#include "app/choices.hpp"
 #include "app/commands.hpp"
 #include "app/import_text.hpp"
 #include "app/output.hpp"
@@ -43,8 +44,7 @@ const timeline::Annotation& find_annotation(const timeline::HostDevice& trace, c
 }  // namespace
 
 int critical_path_command(const CriticalPathOptions& options) {
-  if (options.format != "text" && options.format != "json")
-    throw UserError(fmt::format("--format: unknown format '{}'", options.format), "valid: text, json");
+  check_output_format(options.format);
   if (options.annotation.empty() && !options.instance.empty())
     throw UserError("--instance is for --annotation", "name the span too");
   std::int64_t instance = 0;

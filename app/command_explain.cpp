@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "app/choices.hpp"
 #include "app/commands.hpp"
 #include "app/numbers.hpp"
 #include "app/output.hpp"
@@ -57,8 +58,7 @@ std::string text_of(const experiment::Explanation& e) {
 }  // namespace
 
 int explain_command(const ExplainOptions& options) {
-  if (options.format != "text" && options.format != "json")
-    throw UserError(fmt::format("--format: unknown format '{}'", options.format), "valid: text, json");
+  check_output_format(options.format);
   if (options.experiment.empty())
     throw UserError("--experiment is missing", "a schedule is explained for the experiment that it was made for");
   const std::size_t moves = options.moves.empty() ? kMoves : whole_number("--moves", options.moves, 0, kMostMoves);

@@ -26,8 +26,18 @@ using study::SweepInfo;
 constexpr std::size_t kWidth = 100;
 constexpr std::size_t kShownFailures = 10;
 
-const char* const kUsage =
-    "results list STORE, show STORE, compare STORE, export csv STORE, merge INTO FROM..., gc STORE";
+struct Action {
+  const char* name;
+  const char* words;  // that follow it
+};
+constexpr Action kActions[] = {{"list", "STORE"},       {"show", "STORE"},         {"compare", "STORE"},
+                               {"export", "csv STORE"}, {"merge", "INTO FROM..."}, {"gc", "STORE"}};
+
+std::string usage() {
+  std::vector<std::string> all;
+  for (const Action& action : kActions) all.push_back(fmt::format("{} {}", action.name, action.words));
+  return "results " + join(all);
+}
 
 std::size_t column(const std::string& name) {
   const auto& names = study::figure_names();
@@ -181,11 +191,20 @@ std::string gc(Store& store) {
 
 }  // namespace
 
+const std::vector<std::string>& results_actions() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const Action& action : kActions) all.emplace_back(action.name);
+    return all;
+  }();
+  return names;
+}
+
 int results_command(const ResultsOptions& options) {
   std::vector<std::string> words = options.words;
   const std::string action = words.front();
   words.erase(words.begin());
-  const std::vector<std::string> actions{"list", "show", "compare", "export", "merge", "gc"};
+  const std::vector<std::string>& actions = results_actions();
   if (std::find(actions.begin(), actions.end(), action) == actions.end())
     throw UserError(fmt::format("unknown action '{}'", action), name_hint(action, actions));
   if (action == "export") {
@@ -194,7 +213,7 @@ int results_command(const ResultsOptions& options) {
     words.erase(words.begin());
   }
   if (action == "merge" ? words.size() < 2 : words.size() != 1)
-    throw UserError(fmt::format("results {}: {} files", action, words.size()), kUsage);
+    throw UserError(fmt::format("results {}: {} files", action, words.size()), usage());
   if (action == "merge") {
     // Every store is opened before the first is changed.
     std::vector<Store> from;

@@ -6,6 +6,7 @@
 #include <functional>
 #include <system_error>
 
+#include "app/choices.hpp"
 #include "app/commands.hpp"
 #include "app/file_part.hpp"
 #include "app/join.hpp"
@@ -173,9 +174,7 @@ void refuse_pipes(const std::vector<std::string>& inputs) {
 }  // namespace
 
 int run_command(const RunOptions& options) {
-  const std::vector<std::string> formats{"text", "json"};
-  if (std::find(formats.begin(), formats.end(), options.format) == formats.end())
-    throw UserError(fmt::format("--format: unknown format '{}'", options.format), "valid: text, json");
+  check_output_format(options.format);
   std::vector<std::string> overrides = options.set;
   if (!options.seed.empty()) overrides.push_back("runs.seed=" + options.seed);
   experiment::Options spec_options;

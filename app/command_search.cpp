@@ -7,6 +7,7 @@
 #include <cmath>
 #include <optional>
 
+#include "app/choices.hpp"
 #include "app/commands.hpp"
 #include "app/output.hpp"
 #include "app/shipped.hpp"
@@ -94,8 +95,7 @@ void check_targets(const SearchOptions& options, const experiment::Experiment& e
 }  // namespace
 
 int search_command(const SearchOptions& options) {
-  if (options.format != "text" && options.format != "json")
-    throw UserError(fmt::format("--format: unknown format '{}'", options.format), "valid: text, json");
+  check_output_format(options.format);
   if (!options.budget.empty() && !options.seconds.empty()) throw UserError("--budget and --seconds exclude each other");
   experiment::SearchRunOptions run;
   if (!options.budget.empty()) run.evaluations = whole_number("--budget", options.budget, 1);

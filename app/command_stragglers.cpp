@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
 
 #include <filesystem>
 
 #include "analysis/stragglers.hpp"
+#include "app/choices.hpp"
 #include "app/commands.hpp"
 #include "app/import_text.hpp"
 #include "app/output.hpp"
@@ -14,8 +14,7 @@
 namespace stretto::app {
 
 int stragglers_command(const StragglersOptions& options) {
-  if (options.format != "text" && options.format != "json")
-    throw UserError(fmt::format("--format: unknown format '{}'", options.format), "valid: text, json");
+  check_output_format(options.format);
   const io::StragglerTrace trace = io::read_straggler_trace(options.file);
   print_error(import_notes(trace.report));
   analysis::Stragglers result;

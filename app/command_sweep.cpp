@@ -5,6 +5,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "app/choices.hpp"
 #include "app/commands.hpp"
 #include "app/numbers.hpp"
 #include "app/output.hpp"
@@ -109,8 +110,7 @@ std::string divided(const experiment::SweepPoints& points, const study::SweepInf
 }  // namespace
 
 int sweep_command(const SweepOptions& options) {
-  if (options.format != "text" && options.format != "json")
-    throw UserError(fmt::format("--format: unknown format '{}'", options.format), "valid: text, json");
+  check_output_format(options.format);
   if (options.divide.empty() && options.format != "text")
     throw UserError("--format json is for --divide", "`stretto results export csv` writes the results");
   if (!options.divide.empty() && !(options.shard.empty() && options.store.empty()))

@@ -6,6 +6,7 @@
 #include <optional>
 #include <system_error>
 
+#include "app/choices.hpp"
 #include "app/commands.hpp"
 #include "app/numbers.hpp"
 #include "app/output.hpp"
@@ -148,9 +149,8 @@ std::optional<int> measure(const std::string& bundle, const std::string& result)
 }  // namespace
 
 int validate_command(const ValidateOptions& options) {
-  if (options.format != "text" && options.format != "json")
-    throw UserError(fmt::format("--format: unknown format '{}'", options.format), "valid: text, json");
-  const std::vector<std::string> networks{"auto", "namespaces", "loopback"};
+  check_output_format(options.format);
+  const std::vector<std::string>& networks = network_kinds();
   if (std::find(networks.begin(), networks.end(), options.network) == networks.end())
     throw UserError(fmt::format("--network: unknown network '{}'", options.network),
                     name_hint(options.network, networks));

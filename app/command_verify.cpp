@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "app/choices.hpp"
 #include "app/commands.hpp"
 #include "app/output.hpp"
 #include "app/shipped.hpp"
@@ -51,8 +52,7 @@ std::string text_of(const experiment::VerifyResult& r) {
 }  // namespace
 
 int verify_command(const VerifyOptions& options) {
-  if (options.format != "text" && options.format != "json")
-    throw UserError(fmt::format("--format: unknown format '{}'", options.format), "valid: text, json");
+  check_output_format(options.format);
   if (options.experiment.empty())
     throw UserError("--experiment is missing", "a schedule is verified for the experiment that it was made for");
   experiment::Options spec_options;

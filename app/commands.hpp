@@ -186,5 +186,7 @@ int reproduce_command(const ReproduceOptions& options);
 
 // What `list` can list.
 const std::vector<std::string>& list_subjects();
+// What `results` can do.
+const std::vector<std::string>& results_actions();
 
 }  // namespace stretto::app

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "app/choices.hpp"
 #include "app/command_report.hpp"
 #include "app/commands.hpp"
 #include "app/help_text.hpp"
@@ -65,13 +66,19 @@ struct Settings {
   std::string completion;  // shell
 };
 
+std::vector<std::string> shell_names() {
+  std::vector<std::string> names;
+  for (const Shell& shell : shells()) names.emplace_back(shell.name);
+  return names;
+}
+
 // Values that an option or, with the name of its argument, a command takes, where they can be counted.
 std::vector<std::string> choices_of(const std::string& command, const std::string& name) {
-  if (name == "--format" && command != "import") return {"text", "json"};
-  if (name == "--network") return {"auto", "namespaces", "loopback"};
+  if (name == "--format" && command != "import") return output_formats();
+  if (name == "--network") return network_kinds();
   if (command == "list") return list_subjects();
-  if (command == "results" && name == "ACTION") return {"list", "show", "compare", "export", "merge", "gc"};
-  if (command == "completion") return {"bash", "zsh"};
+  if (command == "results" && name == "ACTION") return results_actions();
+  if (command == "completion") return shell_names();
   std::vector<std::string> names;
   if (name == "--to")
     for (const io::Exporter& e : io::exporters()) names.emplace_back(e.name);
@@ -104,11 +111,13 @@ Manual manual_of(const CLI::App& root) {
   return manual;
 }
 
-int completion_command(const Manual& manual, const std::string& shell) {
-  if (shell != "bash" && shell != "zsh")
-    throw UserError(fmt::format("no completion for '{}'", shell), "there are bash and zsh");
-  print(shell == "bash" ? bash_completion(manual) : zsh_completion(manual));
-  return 0;
+int completion_command(const Manual& manual, const std::string& name) {
+  for (const Shell& shell : shells()) {
+    if (shell.name != name) continue;
+    print(shell.completion(manual));
+    return 0;
+  }
+  throw UserError(fmt::format("no completion for '{}'", name), "there are " + join(shell_names(), " and "));
 }
 
 void add_set(CLI::App* parser, std::vector<std::string>& set) {
@@ -117,6 +126,12 @@ void add_set(CLI::App* parser, std::vector<std::string>& set) {
       ->expected(1)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+void add_format(CLI::App* parser, std::string& format, const char* what = "What to print") {
+  parser->add_option("--format", format, fmt::format("{}: text or json", what))
+      ->type_name("FORMAT")
+      ->capture_default_str();
 }
 
 std::vector<Command> add_commands(CLI::App& root, Settings& s) {
@@ -139,7 +154,7 @@ std::vector<Command> add_commands(CLI::App& root, Settings& s) {
                           s.run.file, "Experiment (YAML)", [&s] { return run_command(s.run); });
   add_set(run, s.run.set);
   run->add_option("--seed", s.run.seed, "Seed of everything random, in place of runs.seed")->type_name("N");
-  run->add_option("--format", s.run.format, "What to print: text or json")->type_name("FORMAT")->capture_default_str();
+  add_format(run, s.run.format);
   run->add_option("--out", s.run.out, "Also write result, manifest and traces here")->type_name("DIR");
   run->add_flag("--quiet", s.run.quiet, "Show no progress");
 
@@ -196,9 +211,7 @@ std::vector<Command> add_commands(CLI::App& root, Settings& s) {
   search->add_option("-o,--out", s.search.out, "Schedule file to write")->type_name("FILE");
   search->add_option("--checkpoint", s.search.checkpoint, "Keep the state of the search here")->type_name("FILE");
   search->add_option("--resume", s.search.resume, "Go on from a checkpoint")->type_name("FILE");
-  search->add_option("--format", s.search.format, "What to print: text or json")
-      ->type_name("FORMAT")
-      ->capture_default_str();
+  add_format(search, s.search.format);
   search->add_flag("--quiet", s.search.quiet, "Show no progress");
 
   CLI::App* sweep = command("sweep", "Run many points into a results store, on all cores", kSweepFooter, "FILE",
@@ -209,9 +222,7 @@ std::vector<Command> add_commands(CLI::App& root, Settings& s) {
   sweep->add_option("--shard", s.sweep.shard, "Run only part I of N, all of which are predicted to take equally long")
       ->type_name("I/N");
   sweep->add_option("--divide", s.sweep.divide, "Say what each of N shards would do, and run nothing")->type_name("N");
-  sweep->add_option("--format", s.sweep.format, "What --divide prints: text or json")
-      ->type_name("FORMAT")
-      ->capture_default_str();
+  add_format(sweep, s.sweep.format, "What --divide prints");
   sweep->add_option("--threads", s.sweep.threads, "Points at a time; without it: one per core")->type_name("N");
   sweep->add_flag("--quiet", s.sweep.quiet, "Show no progress");
 
@@ -259,9 +270,7 @@ std::vector<Command> add_commands(CLI::App& root, Settings& s) {
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   attribute->add_option("--seed", s.attribute.seed, "Seed of everything random, in place of runs.seed")->type_name("N");
-  attribute->add_option("--format", s.attribute.format, "What to print: text or json")
-      ->type_name("FORMAT")
-      ->capture_default_str();
+  add_format(attribute, s.attribute.format);
   attribute->add_flag("--quiet", s.attribute.quiet, "Show no progress");
 
   CLI::App* verify = command("verify", "Check a schedule and its times independently", kVerifyFooter, "SCHEDULE",
@@ -269,9 +278,7 @@ std::vector<Command> add_commands(CLI::App& root, Settings& s) {
   verify->add_option("--experiment", s.verify.experiment, "Experiment (YAML) that the schedule is for")
       ->type_name("FILE");
   add_set(verify, s.verify.set);
-  verify->add_option("--format", s.verify.format, "What to print: text or json")
-      ->type_name("FORMAT")
-      ->capture_default_str();
+  add_format(verify, s.verify.format);
 
   CLI::App* carry = command("export", "Write a schedule in the form of another program", kExportFooter, "SCHEDULE",
                             s.export_.schedule, "Schedule file", [&s] { return export_command(s.export_); });
@@ -288,9 +295,7 @@ std::vector<Command> add_commands(CLI::App& root, Settings& s) {
       ->type_name("FILE");
   add_set(explain, s.explain.set);
   explain->add_option("--moves", s.explain.moves, "Transfers to judge per direction (default 8)")->type_name("N");
-  explain->add_option("--format", s.explain.format, "What to print: text or json")
-      ->type_name("FORMAT")
-      ->capture_default_str();
+  add_format(explain, s.explain.format);
 
   CLI::App* validate =
       command("validate", "Measure an experiment on a real TensorFlow cluster and compare", kValidateFooter, "FILE",
@@ -312,9 +317,7 @@ std::vector<Command> add_commands(CLI::App& root, Settings& s) {
   validate->add_option("--bundle", s.validate.bundle, "Only write what is to be measured")->type_name("FILE");
   validate->add_option("--out", s.validate.out, "Also write bundle, measurement, comparison and traces here")
       ->type_name("DIR");
-  validate->add_option("--format", s.validate.format, "What to print: text or json")
-      ->type_name("FORMAT")
-      ->capture_default_str();
+  add_format(validate, s.validate.format);
   validate->add_flag("--quiet", s.validate.quiet, "Show no progress of the prediction");
 
   CLI::App* calibrate = bare_command("calibrate", "Fit the costs of a cluster to measured steps", kCalibrateFooter,
@@ -337,9 +340,7 @@ std::vector<Command> add_commands(CLI::App& root, Settings& s) {
   calibrate->add_flag("--leave-one-out", s.calibrate.leave_one_out,
                       "Also predict each cell by the costs that are fitted to the others");
   calibrate->add_option("-o,--out", s.calibrate.out, "Cluster file to write")->type_name("FILE");
-  calibrate->add_option("--format", s.calibrate.format, "What to print: text or json")
-      ->type_name("FORMAT")
-      ->capture_default_str();
+  add_format(calibrate, s.calibrate.format);
   calibrate->add_flag("--quiet", s.calibrate.quiet, "Show no progress");
 
   CLI::App* critical_path =
@@ -349,16 +350,12 @@ std::vector<Command> add_commands(CLI::App& root, Settings& s) {
       ->type_name("NAME");
   critical_path->add_option("--instance", s.critical_path.instance, "Which of the spans of that name, from 0")
       ->type_name("N");
-  critical_path->add_option("--format", s.critical_path.format, "What to print: text or json")
-      ->type_name("FORMAT")
-      ->capture_default_str();
+  add_format(critical_path, s.critical_path.format);
 
   CLI::App* stragglers =
       command("stragglers", "Say what the stragglers of a traced job cost, and which ones", kStragglersFooter, "TRACE",
               s.stragglers.file, "Trace of a job", [&s] { return stragglers_command(s.stragglers); });
-  stragglers->add_option("--format", s.stragglers.format, "What to print: text or json")
-      ->type_name("FORMAT")
-      ->capture_default_str();
+  add_format(stragglers, s.stragglers.format);
 
   const std::string subjects = fmt::format("One of {}", join(list_subjects()));
   command("list", "List what experiments can name", kListFooter, "WHAT", s.list.what, subjects.c_str(),

@@ -100,34 +100,6 @@ std::string zsh_option(const OptionRecord& o) {
   return out;
 }
 
-}  // namespace
-
-std::string man_page(const Manual& manual, std::string_view version) {
-  const CommandRecord& program = manual.front();
-  std::string out = fmt::format(".TH STRETTO 1 \"\" \"{}\" \"User Commands\"\n", roff(version));
-  out += ".SH NAME\nstretto \\- simulates training on a cluster, transfer by transfer\n.SH SYNOPSIS\n";
-  out += fmt::format(
-      "{} {} [{}]\n.SH DESCRIPTION\n{}\n.PP\nFiles and formats are described in the documentation that is installed "
-      "beside the program.\n.SH OPTIONS\n",
-      bold("stretto"), italic("COMMAND"), italic("options"),
-      roff(std::string_view(program.help).substr(0, program.help.find('\n'))));
-  for (const OptionRecord& o : program.options) out += option_item(o);
-  out += ".SH COMMANDS\n";
-  for (const CommandRecord& c : manual) {
-    if (c.name.empty()) continue;
-    out += fmt::format(".SS {}\n{}.\n", synopsis(c), roff(c.help));
-    if (!c.argument.empty()) out += fmt::format(".TP\n{}\n{}\n", italic(c.argument), roff(c.argument_help));
-    for (const OptionRecord& o : c.options) out += option_item(o);
-    out += footer_text(c.footer);
-  }
-  out += fmt::format(
-      ".SH ENVIRONMENT\n.TP\n{}\nThe directory of the shipped configurations, in place of the one that was installed "
-      "with "
-      "the program.\n.SH EXAMPLES AND EXIT STATUS\n{}",
-      bold("STRETTO_CONFIGS"), footer_text(program.footer));
-  return out;
-}
-
 std::string bash_completion(const Manual& manual) {
   std::string out = "# Completion of stretto for bash; `stretto completion bash` writes it.\n_stretto() {\n";
   out +=
@@ -187,6 +159,39 @@ std::string zsh_completion(const Manual& manual) {
   }
   out += "  esac\n}\n_stretto \"$@\"\n";
   return out;
+}
+
+}  // namespace
+
+std::string man_page(const Manual& manual, std::string_view version) {
+  const CommandRecord& program = manual.front();
+  std::string out = fmt::format(".TH STRETTO 1 \"\" \"{}\" \"User Commands\"\n", roff(version));
+  out += ".SH NAME\nstretto \\- simulates training on a cluster, transfer by transfer\n.SH SYNOPSIS\n";
+  out += fmt::format(
+      "{} {} [{}]\n.SH DESCRIPTION\n{}\n.PP\nFiles and formats are described in the documentation that is installed "
+      "beside the program.\n.SH OPTIONS\n",
+      bold("stretto"), italic("COMMAND"), italic("options"),
+      roff(std::string_view(program.help).substr(0, program.help.find('\n'))));
+  for (const OptionRecord& o : program.options) out += option_item(o);
+  out += ".SH COMMANDS\n";
+  for (const CommandRecord& c : manual) {
+    if (c.name.empty()) continue;
+    out += fmt::format(".SS {}\n{}.\n", synopsis(c), roff(c.help));
+    if (!c.argument.empty()) out += fmt::format(".TP\n{}\n{}\n", italic(c.argument), roff(c.argument_help));
+    for (const OptionRecord& o : c.options) out += option_item(o);
+    out += footer_text(c.footer);
+  }
+  out += fmt::format(
+      ".SH ENVIRONMENT\n.TP\n{}\nThe directory of the shipped configurations, in place of the one that was installed "
+      "with "
+      "the program.\n.SH EXAMPLES AND EXIT STATUS\n{}",
+      bold("STRETTO_CONFIGS"), footer_text(program.footer));
+  return out;
+}
+
+const std::vector<Shell>& shells() {
+  static const std::vector<Shell> table{{"bash", bash_completion}, {"zsh", zsh_completion}};
+  return table;
 }
 
 }  // namespace stretto::app

@@ -33,10 +33,11 @@ using Manual = std::vector<CommandRecord>;
 // In roff, for man(1). `version` as `--version` says it.
 std::string man_page(const Manual& manual, std::string_view version);
 
-// To be sourced by bash, or put among the completions of bash-completion.
-std::string bash_completion(const Manual& manual);
-
-// A file _stretto for zsh's $fpath.
-std::string zsh_completion(const Manual& manual);
+// bash: to be sourced, or put among the completions of bash-completion. zsh: a file _stretto for its $fpath.
+struct Shell {
+  const char* name;
+  std::string (*completion)(const Manual& manual);
+};
+const std::vector<Shell>& shells();
 
 }  // namespace stretto::app
