@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <numeric>
 
 #include "models/graph/order.hpp"
@@ -18,18 +17,17 @@
 #include "schedulers/policies/registry.hpp"
 #include "schedulers/policies/tic.hpp"
 #include "tests/support/paths.hpp"
+#include "tests/support/schedule_cases.hpp"
 
 namespace stretto {
 namespace {
 
 using graph::Graph;
-using graph::OpId;
 using graph::ParameterId;
 using graph::Phase;
 using Order = std::vector<std::uint32_t>;
 namespace dom = simdjson::dom;
 
-Duration units(double n) { return Duration::us(1).scaled(n); }
 double in_units(Duration d) { return static_cast<double>(d.ps()) / 1e6; }
 
 plan::Layout whole(const Graph& g) {
@@ -75,31 +73,6 @@ Enumerated enumerate(const bounds::ForwardProblem& problem) {
   return result;
 }
 
-struct ForwardCase {
-  Graph graph;
-  std::vector<Duration> m;
-};
-
-ForwardCase read_forward(dom::element source) {
-  ForwardCase c;
-  std::map<std::string_view, std::size_t> transfer;
-  std::map<std::string_view, std::size_t> op;
-  for (const auto t : source["transfers"].get_array()) {
-    transfer.emplace(t["name"].get_string().value(), c.m.size());
-    c.graph.parameters.push_back({std::string(t["name"].get_string().value()), Bytes(4), true, {}});
-    c.m.push_back(units(t["time"].get_double().value()));
-  }
-  for (const auto o : source["ops"].get_array()) {
-    op.emplace(o["name"].get_string().value(), c.graph.ops.size());
-    graph::Op made{
-        std::string(o["name"].get_string().value()), Phase::Forward, units(o["time"].get_double().value()), {}, {}};
-    for (const auto a : o["after"].get_array()) made.inputs.emplace_back(op.at(a.get_string().value()));
-    for (const auto r : o["needs"].get_array()) made.reads.emplace_back(transfer.at(r.get_string().value()));
-    c.graph.ops.push_back(std::move(made));
-  }
-  return c;
-}
-
 std::vector<std::string> names_of(const Graph& g, const Order& order) {
   std::vector<std::string> names;
   for (const auto t : order) names.push_back(g.parameters[t].name);
@@ -114,8 +87,8 @@ std::vector<std::string> strings(dom::element list) {
 
 void check_forward(dom::element source) {
   SCOPED_TRACE(std::string(source["name"].get_string().value()));
-  const auto c = read_forward(source);
-  const auto problem = bounds::forward_problem(c.graph, c.m);
+  const auto c = test::read_forward(source);
+  const auto problem = bounds::forward_problem(c.graph, c.times);
   const auto all = enumerate(problem);
   EXPECT_EQ(all.best, source["optimal_makespan"].get_double().value());
   EXPECT_EQ(all.worst, source["worst_order_makespan"].get_double().value());
@@ -129,7 +102,7 @@ void check_forward(dom::element source) {
   EXPECT_EQ(optimal, expected);
   for (const std::string policy : {"tic", "tac", "fifo"}) {
     SCOPED_TRACE(policy);
-    const auto order = order_of(policy, c.graph, c.m);
+    const auto order = order_of(policy, c.graph, c.times);
     EXPECT_EQ(names_of(c.graph, order), strings(source[policy]["order"]));
     EXPECT_EQ(in_units(bounds::makespan(problem, order)), source[policy]["makespan"].get_double().value());
   }
@@ -145,42 +118,10 @@ void check_forward(dom::element source) {
   EXPECT_LE(in_units(graph::critical_path(c.graph)), all.best);
 }
 
-struct Layer {
-  double forward;
-  double backward;
-  std::int64_t tensor;
-};
-
-// 1000 bytes take one unit (1 us) at 8 Gbit/s.
-Graph chain(const std::vector<Layer>& layers) {
-  Graph g;
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    g.ops.push_back({fmt::format("f{}", i), Phase::Forward, units(layers[i].forward), {}, {ParameterId(i)}});
-    if (i > 0) g.ops.back().inputs.emplace_back(i - 1);
-    g.parameters.push_back(
-        {fmt::format("w{}", i), Bytes(1000 * layers[i].tensor), true, OpId(2 * layers.size() - 1 - i)});
-  }
-  for (std::size_t i = layers.size(); i-- > 0;) {
-    g.ops.push_back({fmt::format("b{}", i), Phase::Backward, units(layers[i].backward), {}, {}});
-    g.ops.back().inputs.emplace_back(g.ops.size() - 2);
-  }
-  return g;
-}
-
-cluster::Cluster one_to_one() {
-  cluster::Cluster c;
-  const cluster::Nic nic{Bandwidth(8'000'000'000), Bandwidth(8'000'000'000)};
-  c.workers.push_back({"worker 0", {}, nic, 0, {}, {}});
-  c.servers.push_back({"server 0", nic, 0, {}, {}, Bandwidth::unlimited()});
-  return c;
-}
-
 void check_steady(dom::element source) {
   SCOPED_TRACE(std::string(source["name"].get_string().value()));
-  std::vector<Layer> layers;
-  for (const auto l : source["layers"].get_array())
-    layers.push_back({l["fwd"].get_double().value(), l["bwd"].get_double().value(), l["tensor"].get_int64().value()});
-  const Duration update = units(source["update_time"].get_double().value());
+  const std::vector<test::Layer> layers = test::read_layers(source);
+  const Duration update = test::units(source["update_time"].get_double().value());
   ASSERT_EQ(update, Duration());
   std::vector<bounds::Job> up;
   std::vector<bounds::Job> down;
@@ -190,10 +131,10 @@ void check_steady(dom::element source) {
     Duration head;
     Duration tail;
     for (std::size_t i = v; i < layers.size(); ++i) {
-      head += units(layers[i].backward);
-      tail += units(layers[i].forward);
+      head += test::units(layers[i].backward);
+      tail += test::units(layers[i].forward);
     }
-    const auto m = units(static_cast<double>(layers[v].tensor));
+    const auto m = test::units(static_cast<double>(layers[v].tensor));
     up.push_back({head, m, m + tail});
     down.push_back({head + m, m, tail});
     both.push_back({head, m, Duration(), m, tail});
@@ -204,31 +145,20 @@ void check_steady(dom::element source) {
   EXPECT_EQ(in_units(bounds::one_machine_bound(up)), expected["up"].get_double().value());
   EXPECT_EQ(in_units(bounds::one_machine_bound(down)), expected["down"].get_double().value());
   EXPECT_EQ(in_units(bounds::two_machine_bound(both)), expected["f2"].get_double().value());
-  const auto g = chain(layers);
-  const auto steady = bounds::step_lower_bound(g, one_to_one(), whole(g), true, false);
+  const auto g = test::chain(layers);
+  const auto steady = bounds::step_lower_bound(g, test::one_to_one(), whole(g), true, false);
   EXPECT_EQ(in_units(*steady.value), expected["comb"].get_double().value()) << steady.name;
   EXPECT_LE(in_units(*steady.value), source["optimal_period_whole_tensors"].get_double().value());
-  const auto sliced = bounds::any_layout_lower_bound(g, one_to_one(), true, false);
+  const auto sliced = bounds::any_layout_lower_bound(g, test::one_to_one(), true, false);
   EXPECT_EQ(in_units(*sliced.value), source["fluid_period_infinitesimal_slices"].get_double().value()) << sliced.name;
-  const auto barrier = bounds::step_lower_bound(g, one_to_one(), whole(g), true, true);
+  const auto barrier = bounds::step_lower_bound(g, test::one_to_one(), whole(g), true, true);
   EXPECT_EQ(in_units(*barrier.value), source["barrier_period"].get_double().value()) << barrier.name;
 }
 
 TEST(ScheduleCases, ReferenceData) {
   const auto path = data_path("schedules/cases.json");
   if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
-  dom::parser parser;
-  const dom::element cases = parser.load(path);
-  std::size_t count = 0;
-  for (const auto c : cases["forward"].get_array()) {
-    check_forward(c);
-    ++count;
-  }
-  for (const auto c : cases["steady"].get_array()) {
-    check_steady(c);
-    ++count;
-  }
-  EXPECT_GE(count, 8u);
+  EXPECT_GE(test::read_cases(path, check_forward, check_steady), 8U);
 }
 
 struct OwnOp {
@@ -270,23 +200,23 @@ const std::vector<Own> kOwn{
 TEST(ScheduleCases, OurOwn) {
   for (const Own& own : kOwn) {
     SCOPED_TRACE(own.name);
-    ForwardCase c;
+    test::ForwardCase c;
     for (const double t : own.transfers) {
-      c.graph.parameters.push_back({std::string(1, static_cast<char>('a' + c.m.size())), Bytes(4), true, {}});
-      c.m.push_back(units(t));
+      c.graph.parameters.push_back({std::string(1, static_cast<char>('a' + c.times.size())), Bytes(4), true, {}});
+      c.times.push_back(test::units(t));
     }
     for (const OwnOp& op : own.ops) {
-      graph::Op made{fmt::format("op{}", c.graph.ops.size()), Phase::Forward, units(op.time), {}, {}};
+      graph::Op made{fmt::format("op{}", c.graph.ops.size()), Phase::Forward, test::units(op.time), {}, {}};
       for (const auto a : op.after) made.inputs.emplace_back(a);
       for (const auto r : op.needs) made.reads.emplace_back(r);
       c.graph.ops.push_back(std::move(made));
     }
-    const auto problem = bounds::forward_problem(c.graph, c.m);
+    const auto problem = bounds::forward_problem(c.graph, c.times);
     const auto all = enumerate(problem);
     EXPECT_EQ(all.best, own.optimum);
     EXPECT_EQ(all.worst, own.worst);
     const auto value = [&](const char* policy) {
-      return in_units(bounds::makespan(problem, order_of(policy, c.graph, c.m)));
+      return in_units(bounds::makespan(problem, order_of(policy, c.graph, c.times)));
     };
     EXPECT_EQ(value("tic"), own.tic);
     EXPECT_EQ(value("tac"), own.tac);
@@ -301,10 +231,10 @@ TEST(ScheduleCases, OurOwn) {
 // Two machines: all three 2 + 9 + 6 + 1 = 18. Sliced: 2 + 9 + 1 = 12, first two 4 + 3 + 3 = 10, first 5 + 2 + 4 = 11.
 // Barrier: forward 9 + 1, against 2 + 4 and 3 + 3; backward: 2 + 9, against 4 + 3 and 5 + 2.
 TEST(ScheduleCases, OurOwnSteady) {
-  const auto g = chain({{1, 1, 2}, {2, 2, 1}, {1, 2, 6}});
-  EXPECT_EQ(in_units(*bounds::step_lower_bound(g, one_to_one(), whole(g), true, false).value), 18);
-  EXPECT_EQ(in_units(*bounds::any_layout_lower_bound(g, one_to_one(), true, false).value), 12);
-  EXPECT_EQ(in_units(*bounds::step_lower_bound(g, one_to_one(), whole(g), true, true).value), 21);
+  const auto g = test::chain({{1, 1, 2}, {2, 2, 1}, {1, 2, 6}});
+  EXPECT_EQ(in_units(*bounds::step_lower_bound(g, test::one_to_one(), whole(g), true, false).value), 18);
+  EXPECT_EQ(in_units(*bounds::any_layout_lower_bound(g, test::one_to_one(), true, false).value), 12);
+  EXPECT_EQ(in_units(*bounds::step_lower_bound(g, test::one_to_one(), whole(g), true, true).value), 21);
 }
 
 }  // namespace

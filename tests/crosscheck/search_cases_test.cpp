@@ -6,7 +6,6 @@
 #include <simdjson.h>
 
 #include <filesystem>
-#include <map>
 
 #include "experiment/bounds/step_facts.hpp"
 #include "experiment/search/evaluator.hpp"
@@ -20,23 +19,20 @@
 #include "sim/program/simulation.hpp"
 #include "tests/support/paths.hpp"
 #include "tests/support/random_graph.hpp"
+#include "tests/support/schedule_cases.hpp"
 
 namespace stretto {
 namespace {
 
 namespace dom = simdjson::dom;
 
-Duration units(double n) { return Duration::us(1).scaled(n); }
 double in_units(Duration d) { return d.seconds() * 1e6; }
 
-// 1000 bytes take one unit (1 us) at 8 Gbit/s.
 experiment::Setup one_to_one(graph::Graph graph, training::Options training) {
   experiment::Setup s;
   s.graph = std::make_shared<const graph::Graph>(std::move(graph));
   s.training = training;
-  const cluster::Nic nic{Bandwidth(8'000'000'000), Bandwidth(8'000'000'000)};
-  s.cluster.workers.push_back({"worker 0", {}, nic, 0, {}, {}});
-  s.cluster.servers.push_back({"server 0", nic, 0, {}, {}, Bandwidth::unlimited()});
+  s.cluster = test::one_to_one();
   s.placement = "round_robin";
   experiment::place(s);
   return s;
@@ -63,60 +59,20 @@ search::State search_all(const experiment::Setup& setup, bool* optimal) {
 
 void check_forward(dom::element source) {
   SCOPED_TRACE(std::string(source["name"].get_string().value()));
-  graph::Graph g;
-  std::vector<Duration> times;
-  std::map<std::string_view, std::size_t> transfer;
-  std::map<std::string_view, std::size_t> op;
-  for (const auto t : source["transfers"].get_array()) {
-    transfer.emplace(t["name"].get_string().value(), times.size());
-    times.push_back(units(t["time"].get_double().value()));
-    g.parameters.push_back({std::string(t["name"].get_string().value()),
-                            Bytes(static_cast<std::int64_t>(1000 * t["time"].get_double().value())),
-                            true,
-                            {}});
-  }
-  for (const auto o : source["ops"].get_array()) {
-    op.emplace(o["name"].get_string().value(), g.ops.size());
-    graph::Op made{std::string(o["name"].get_string().value()),
-                   graph::Phase::Forward,
-                   units(o["time"].get_double().value()),
-                   {},
-                   {}};
-    for (const auto a : o["after"].get_array()) made.inputs.emplace_back(op.at(a.get_string().value()));
-    for (const auto r : o["needs"].get_array()) made.reads.emplace_back(transfer.at(r.get_string().value()));
-    g.ops.push_back(std::move(made));
-  }
-  const auto result = search::best_first(bounds::forward_problem(g, times), 1'000'000);
+  test::ForwardCase c = test::read_forward(source);
+  const auto result = search::best_first(bounds::forward_problem(c.graph, c.times), 1'000'000);
   const double optimum = source["optimal_makespan"].get_double().value();
   EXPECT_TRUE(result.proven);
   EXPECT_NEAR(in_units(result.cost), optimum, 1e-9);
   bool optimal = false;
-  const auto state = search_all(one_to_one(std::move(g), {training::Mode::Inference, true, {}}), &optimal);
+  const auto state = search_all(one_to_one(std::move(c.graph), {training::Mode::Inference, true, {}}), &optimal);
   EXPECT_TRUE(optimal);
   EXPECT_NEAR(in_units(state.cost), optimum, 1e-4);
 }
 
 void check_steady(dom::element source) {
   SCOPED_TRACE(std::string(source["name"].get_string().value()));
-  graph::Graph g;
-  std::vector<double> backward;
-  for (const auto l : source["layers"].get_array()) {
-    const std::size_t i = backward.size();
-    g.ops.push_back({fmt::format("f{}", i),
-                     graph::Phase::Forward,
-                     units(l["fwd"].get_double().value()),
-                     {},
-                     {graph::ParameterId(i)}});
-    if (i > 0) g.ops.back().inputs.emplace_back(i - 1);
-    g.parameters.push_back({fmt::format("w{}", i), Bytes(1000 * l["tensor"].get_int64().value()), true, {}});
-    backward.push_back(l["bwd"].get_double().value());
-  }
-  const std::size_t n = backward.size();
-  for (std::size_t i = n; i-- > 0;) {
-    g.parameters[i].gradient = graph::OpId(g.ops.size());
-    g.ops.push_back({fmt::format("b{}", i), graph::Phase::Backward, units(backward[i]), {}, {}});
-    g.ops.back().inputs.emplace_back(g.ops.size() - 2);
-  }
+  const graph::Graph g = test::chain(test::read_layers(source));
   bool optimal = false;
   const auto steady = search_all(one_to_one(g, {training::Mode::Training, false, {}}), &optimal);
   EXPECT_NEAR(in_units(steady.cost), source["optimal_period_whole_tensors"].get_double().value(), 1e-3)
@@ -130,18 +86,7 @@ void check_steady(dom::element source) {
 TEST(SearchCases, EveryOptimumIsFound) {
   const auto path = data_path("schedules/cases.json");
   if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
-  dom::parser parser;
-  const dom::element cases = parser.load(path);
-  std::size_t count = 0;
-  for (const auto c : cases["forward"].get_array()) {
-    check_forward(c);
-    ++count;
-  }
-  for (const auto c : cases["steady"].get_array()) {
-    check_steady(c);
-    ++count;
-  }
-  EXPECT_GE(count, 8U);
+  EXPECT_GE(test::read_cases(path, check_forward, check_steady), 8U);
 }
 
 // TAC's order is the worst of all, half as long again as the optimum; the search proves that it found better.
@@ -149,8 +94,8 @@ TEST(SearchCases, TacAtItsWorst) {
   graph::Graph g;
   for (const auto& [name, bytes] : {std::pair("a", 6000), std::pair("b", 1000), std::pair("c", 2000)})
     g.parameters.push_back({name, Bytes(bytes), true, {}});
-  g.ops.push_back({"x", graph::Phase::Forward, units(6), {}, {graph::ParameterId(1), graph::ParameterId(2)}});
-  g.ops.push_back({"y", graph::Phase::Forward, units(1), {}, {graph::ParameterId(0)}});
+  g.ops.push_back({"x", graph::Phase::Forward, test::units(6), {}, {graph::ParameterId(1), graph::ParameterId(2)}});
+  g.ops.push_back({"y", graph::Phase::Forward, test::units(1), {}, {graph::ParameterId(0)}});
   const auto setup = one_to_one(std::move(g), {training::Mode::Inference, true, {}});
   std::vector<Duration> times;
   for (const auto& p : setup.graph->parameters) times.push_back(cluster::pull_time(setup.cluster, 0, 0, p.bytes));
@@ -165,15 +110,17 @@ TEST(SearchCases, TacAtItsWorst) {
 TEST(SearchCases, GradientsAreReadyOneAfterTheOther) {
   graph::Graph g;
   for (const char* name : {"p", "q"}) g.parameters.push_back({name, Bytes(1000), true, {}});
-  g.ops.push_back({"forward", graph::Phase::Forward, units(1), {}, {graph::ParameterId(0), graph::ParameterId(1)}});
-  g.ops.push_back({"loss", graph::Phase::Forward, units(1), {graph::OpId(0)}, {}});
-  g.ops.push_back({"decay", graph::Phase::Backward, units(5), {}, {graph::ParameterId(1)}});
-  g.ops.push_back({"p_grad", graph::Phase::Backward, units(1), {graph::OpId(1)}, {}});
-  g.ops.push_back({"q_grad", graph::Phase::Backward, units(2), {graph::OpId(1), graph::OpId(2)}, {}});
+  g.ops.push_back(
+      {"forward", graph::Phase::Forward, test::units(1), {}, {graph::ParameterId(0), graph::ParameterId(1)}});
+  g.ops.push_back({"loss", graph::Phase::Forward, test::units(1), {graph::OpId(0)}, {}});
+  g.ops.push_back({"decay", graph::Phase::Backward, test::units(5), {}, {graph::ParameterId(1)}});
+  g.ops.push_back({"p_grad", graph::Phase::Backward, test::units(1), {graph::OpId(1)}, {}});
+  g.ops.push_back({"q_grad", graph::Phase::Backward, test::units(2), {graph::OpId(1), graph::OpId(2)}, {}});
   g.parameters[0].gradient = graph::OpId(3);
   g.parameters[1].gradient = graph::OpId(4);
   const training::Options steady{training::Mode::Training, false, {}};
-  EXPECT_EQ(experiment::step_facts(one_to_one(g, steady)).gradients, (std::vector<Duration>{units(1), units(3)}));
+  EXPECT_EQ(experiment::step_facts(one_to_one(g, steady)).gradients,
+            (std::vector<Duration>{test::units(1), test::units(3)}));
   auto any = one_to_one(g, steady);
   any.cluster.workers[0].device.order = cluster::OpOrder::Random;
   EXPECT_TRUE(experiment::step_facts(any).gradients.empty());
@@ -210,7 +157,7 @@ void add_decay(graph::Graph& g, RandomStream& random) {
     for (std::uint64_t n = 1 + random.below(2), k = 0; k < n; ++k) {
       graph::Op op{fmt::format("decay {} {}", p, k),
                    graph::Phase::Backward,
-                   units(static_cast<double>(random.below(4))),
+                   test::units(static_cast<double>(random.below(4))),
                    {},
                    {}};
       if (k == 0)
@@ -285,7 +232,7 @@ TEST(SearchCases, PullsComeTogetherOnlyWhereNothingIsDrawnOrChanges) {
   plan::Order order;
   EXPECT_TRUE(experiment::step_facts(setup, order).one_order);
   EXPECT_TRUE(experiment::step_facts(setup, order).alike);
-  order.start_offsets = {Duration(), units(1)};
+  order.start_offsets = {Duration(), test::units(1)};
   EXPECT_TRUE(experiment::step_facts(setup, order).one_order);
   EXPECT_FALSE(experiment::step_facts(setup, order).alike);
   for (const auto drawn : {plan::Discipline::Unordered, plan::Discipline::Window}) {
@@ -341,7 +288,7 @@ TEST(SearchCases, NoOrderOfEqualWorkersBeatsTheBoundOfPullsTogether) {
       ASSERT_TRUE(experiment::pulls_in_one_order(start.order));
       if (offsets && random.below(2) == 0)
         for (std::size_t w = 0; w < c.workers.size(); ++w)
-          start.order.start_offsets.push_back(units(static_cast<double>(random.below(20))));
+          start.order.start_offsets.push_back(test::units(static_cast<double>(random.below(20))));
       const Duration cost = evaluator->evaluate(start.order);
       // At most two steps' worth of work is on its way at the ends of the measured window.
       ASSERT_GE(cost, bound.scaled(1 - 2.0 / 100)) << start.name;

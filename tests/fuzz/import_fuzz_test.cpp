@@ -5,7 +5,6 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -23,11 +22,10 @@
 #include "sim/base/random.hpp"
 #include "tests/support/damage.hpp"
 #include "tests/support/paths.hpp"
+#include "tests/support/trials.hpp"
 
 namespace stretto::io {
 namespace {
-
-std::uint64_t trials(std::uint64_t n) { return std::getenv("STRETTO_SOAK") == nullptr ? n : 50 * n; }
 
 const std::vector<std::string>& seeds() {
   static const std::vector<std::string> texts = {file::read(source_path("tests/fixtures/toy_chain.workload.json")),
@@ -116,7 +114,7 @@ const std::vector<std::string>& tokens() {
 TEST(FuzzImport, RandomDamage) {
   RandomStream random(11, "fuzz import");
   std::uint64_t accepted = 0;
-  const std::uint64_t n = trials(20'000);
+  const std::uint64_t n = test::trials(20'000);
   for (std::uint64_t i = 0; i < n; ++i)
     ASSERT_NO_FATAL_FAILURE(import_all_ways(damage(seeds()[i % seeds().size()], tokens(), random), accepted))
         << "trial " << i;
@@ -150,7 +148,7 @@ TEST(FuzzJson, AnyMixtureOfTokensIsReadOrRefused) {
   const std::vector<std::string> pieces = {"{", "}",      "[",    "]",    "\"a\"", "\"", ",", ",",  ":",    ":",
                                            "1", "-1.5e3", "true", "null", "nul",   "\\", " ", "\n", "\xff", "x"};
   std::uint64_t accepted = 0;
-  for (std::uint64_t i = trials(60'000); i > 0; --i) {
+  for (std::uint64_t i = test::trials(60'000); i > 0; --i) {
     std::string text = random.below(2) == 0 ? "{" : "[";
     for (std::uint64_t k = random.below(9); k > 0; --k) text += pieces[random.below(pieces.size())];
     text += text[0] == '{' ? "}" : "]";
@@ -181,7 +179,7 @@ TEST(FuzzGzip, RandomDamage) {
   ASSERT_EQ(file::unpack(packed, "f"), text);
   RandomStream random(13, "fuzz gzip");
   std::uint64_t refused = 0;
-  for (std::uint64_t i = trials(5'000); i > 0; --i) {
+  for (std::uint64_t i = test::trials(5'000); i > 0; --i) {
     std::string bytes = packed;
     for (std::uint64_t k = 1 + random.below(3); k > 0; --k)
       bytes[random.below(bytes.size())] = static_cast<char>(random.below(256));
@@ -245,7 +243,7 @@ TEST(FuzzImport, CorruptedRealTraces) {
   for (const std::string& file : files) {
     const std::string text = file::read(file);
     for (int i = 0; i < 20; ++i) ASSERT_NO_FATAL_FAILURE(survives(text.substr(0, random.below(text.size())), file));
-    for (std::uint64_t copy = trials(2); copy > 0; --copy) {
+    for (std::uint64_t copy = test::trials(2); copy > 0; --copy) {
       std::string damaged = text;
       for (int i = 0; i < 200; ++i) damaged[random.below(damaged.size())] = static_cast<char>(random.below(256));
       ASSERT_NO_FATAL_FAILURE(survives(damaged, file));

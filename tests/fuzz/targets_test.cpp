@@ -3,17 +3,14 @@
 // STRETTO_SOAK=1.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "io/file/file.hpp"
 #include "sim/base/random.hpp"
 #include "tests/fuzz/targets.hpp"
 #include "tests/support/damage.hpp"
+#include "tests/support/trials.hpp"
 
 namespace stretto::fuzz {
 namespace {
-
-std::uint64_t trials(std::uint64_t n) { return std::getenv("STRETTO_SOAK") == nullptr ? n : 50 * n; }
 
 class FuzzTarget : public testing::TestWithParam<std::size_t> {
  protected:
@@ -41,7 +38,7 @@ TEST_P(FuzzTarget, SeedsAreReplayed) {
 
 TEST_P(FuzzTarget, CutsAndDamage) {
   RandomStream random(1, std::string("fuzz/") + target_.name);
-  const std::uint64_t n = trials(4000);
+  const std::uint64_t n = test::trials(4000);
   for (std::uint64_t i = 0; i < n; ++i) {
     const std::string& seed = seeds_[i % seeds_.size()];
     const std::string text =

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <vector>
 
 #include "models/placement/placement.hpp"
@@ -15,11 +14,10 @@
 #include "models/training/variation.hpp"
 #include "sim/program/simulation.hpp"
 #include "tests/support/random_graph.hpp"
+#include "tests/support/trials.hpp"
 
 namespace stretto::training {
 namespace {
-
-std::uint64_t trials(std::uint64_t quick) { return std::getenv("STRETTO_SOAK") != nullptr ? 50 * quick : quick; }
 
 struct Case {
   graph::Graph graph;
@@ -37,8 +35,7 @@ plan::DirectionOrder random_direction(std::size_t transfers, RandomStream& rando
   order.discipline = choices[random.below(5)];
   if (order.discipline == plan::Discipline::Credit)
     order.credit = Bytes(1 + static_cast<std::int64_t>(random.below(60)));
-  if (order.discipline != plan::Discipline::Free && order.discipline != plan::Discipline::Unordered)
-    order.rank = random_permutation(transfers, random);
+  if (plan::traits(order.discipline).ranks) order.rank = random_permutation(transfers, random);
   return order;
 }
 
@@ -106,7 +103,7 @@ std::vector<std::vector<Time>> markers(const Case& c, bool aggregate) {
 
 TEST(AllReduce, OneWorkerStandsForAll) {
   std::uint64_t compared = 0;
-  for (std::uint64_t seed = 0; compared < trials(1500); ++seed) {
+  for (std::uint64_t seed = 0; compared < test::trials(1500); ++seed) {
     Case c = random_case(seed);
     AllReduce& o = c.options.all_reduce;
     if (o.algorithm == Algorithm::Hierarchical && cluster::workers_per_host(c.cluster) == 0) continue;
@@ -143,7 +140,7 @@ class EnterLog : public program::Observer {
 };
 
 TEST(AllReduce, AllWorkersEnterInOneOrder) {
-  for (std::uint64_t seed = 0; seed < trials(300); ++seed) {
+  for (const test::Trial seed : test::Trials(300)) {
     const Case c = random_case(seed);
     if (c.options.all_reduce.algorithm == Algorithm::Hierarchical && cluster::workers_per_host(c.cluster) == 0)
       continue;

@@ -4,12 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cstdlib>
 #include <memory>
 
 #include "experiment/run/idealise.hpp"
 #include "experiment/simulate/simulate.hpp"
-#include "tests/support/random_graph.hpp"
+#include "tests/support/random_setup.hpp"
+#include "tests/support/trials.hpp"
 
 namespace stretto::experiment {
 namespace {
@@ -19,19 +19,8 @@ using analysis::PathKind;
 using plan::Discipline;
 using training::Synchronization;
 
-std::uint64_t trials(std::uint64_t quick) { return std::getenv("STRETTO_SOAK") != nullptr ? quick * 50 : quick; }
-
 plan::DirectionOrder random_order(const plan::Layout& layout, RandomStream& random) {
-  constexpr std::array kAll{Discipline::Free,   Discipline::Unordered, Discipline::Strict,     Discipline::Priority,
-                            Discipline::Credit, Discipline::Window,    Discipline::ChainWindow};
-  plan::DirectionOrder order;
-  order.discipline = kAll[random.below(kAll.size())];
-  if (order.discipline == Discipline::Free || order.discipline == Discipline::Unordered) return order;
-  order.rank = random_permutation(layout.transfers.size(), random);
-  if (order.discipline == Discipline::Credit) order.credit = Bytes(static_cast<std::int64_t>(1 + random.below(40)));
-  if (order.discipline == Discipline::Window || order.discipline == Discipline::ChainWindow)
-    order.window = static_cast<std::uint32_t>(1 + random.below(3));
-  return order;
+  return test::random_order(layout, static_cast<Discipline>(random.below(plan::kDisciplines.size())), random);
 }
 
 void choose_mode(training::Options& o, std::size_t workers, RandomStream& random) {
@@ -48,51 +37,22 @@ void choose_mode(training::Options& o, std::size_t workers, RandomStream& random
 }
 
 Setup random_setup(RandomStream& random) {
-  Setup setup;
-  test::RandomGraphSpec spec;
-  spec.shape = test::kShapes[random.below(test::kShapes.size())];
-  spec.ops = 2 + random.below(8);
-  spec.parameters = 2 + random.below(12);
-  spec.training = random.below(4) != 0;
-  setup.graph = std::make_shared<const graph::Graph>(test::random_graph(spec, random()));
-  const auto rate = [&] {
-    return Bandwidth::bytes_per_second(static_cast<std::int64_t>(1 + random.below(8)) * 1'000'000);
-  };
-  const cluster::ServiceCost cost{Duration::ns(static_cast<std::int64_t>(random.below(1500))), 0};
-  for (auto n = 1 + random.below(3); n > 0; --n) {
-    cluster::Worker worker;
-    worker.device.cores = static_cast<std::uint32_t>(1 + random.below(2));
-    worker.device.speed = 1 + static_cast<double>(random.below(2));
-    worker.nic = {rate(), rate()};
-    worker.threads = static_cast<std::uint32_t>(random.below(3));
-    worker.send = worker.receive = cost;
-    setup.cluster.workers.push_back(worker);
-  }
-  for (auto n = 1 + random.below(3); n > 0; --n) {
-    cluster::Server server;
-    server.nic = {rate(), rate()};
-    server.threads = static_cast<std::uint32_t>(random.below(3));
-    server.send = server.receive = cost;
-    if (random.below(2) == 0) server.update_rate = rate();
-    if (random.below(2) == 0) server.aggregate_rate = rate();
+  Setup setup = test::random_setup(random);
+  // Nothing idealises the queues of copy engines.
+  for (cluster::Worker& worker : setup.cluster.workers)
+    worker.device.copy_in = worker.device.copy_out = Bandwidth::unlimited();
+  for (cluster::Server& server : setup.cluster.servers) {
+    if (random.below(2) == 0) server.aggregate_rate = test::random_rate(random);
     if (random.below(4) == 0) server.on_worker = static_cast<std::uint32_t>(random.below(setup.cluster.workers.size()));
-    setup.cluster.servers.push_back(server);
   }
-  setup.training.mode = spec.training ? training::Mode::Training : training::Mode::Inference;
-  if (spec.training)
+  if (setup.training.mode == training::Mode::Training)
     choose_mode(setup.training, setup.cluster.workers.size(), random);
-  else
-    setup.training.barrier = random.below(2) == 0;
-  setup.cluster.network.latency = Duration::ns(static_cast<std::int64_t>(random.below(3)) * 400);
-  setup.cluster.network.streams = static_cast<std::uint32_t>(random.below(4));
-  setup.cluster.network.model = random.below(4) == 0 ? cluster::LinkModel::Fifo : cluster::LinkModel::Fluid;
   setup.cluster.step_overhead = Duration::us(static_cast<std::int64_t>(random.below(2)));
   if (random.below(2) == 0) setup.variation.compute_cv = 0.3;
   if (random.below(4) == 0) setup.variation.slow_workers.push_back({0, 3, Time(), Time::ps(100'000'000)});
   if (random.below(4) == 0)
     setup.variation.stragglers = training::Stragglers{2, Duration::us(20), Duration::us(30), false};
   if (random.below(4) == 0) setup.variation.nics.push_back({false, 0, Time::ps(30'000'000), 0.3});
-  setup.placement = "round_robin";
   place(setup);
   return setup;
 }
@@ -117,8 +77,7 @@ void expect_whole(const CriticalPath& path) {
 
 TEST(CriticalPath, LeadsThroughTheStepWithoutAGap) {
   RandomStream random(1, "attribution/path");
-  for (std::uint64_t trial = 0; trial < trials(600); ++trial) {
-    SCOPED_TRACE(trial);
+  for (const test::Trial trial : test::Trials(600)) {
     const experiment::Setup setup = random_setup(random);
     plan::Plan plan;
     plan.layout = setup.layout;

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "models/placement/placement.hpp"
 #include "models/training/compile.hpp"
@@ -12,13 +11,12 @@
 #include "sim/program/simulation.hpp"
 #include "tests/support/random_graph.hpp"
 #include "tests/support/random_topology.hpp"
+#include "tests/support/trials.hpp"
 
 namespace stretto {
 namespace {
 
 constexpr Duration kRounding = Duration::ps(1000);  // of the fluid solver, over a step
-
-std::uint64_t trials(std::uint64_t quick) { return std::getenv("STRETTO_SOAK") != nullptr ? quick * 50 : quick; }
 
 cluster::ServiceCost random_cost(RandomStream& random) {
   if (random.below(2) == 0) return {};
@@ -161,7 +159,7 @@ std::vector<std::string> policies_without_file() {
 TEST(Bounds, NoStepWithABarrierIsShorter) {
   std::uint64_t checked = 0;
   double gap = 0;
-  for (std::uint64_t seed = 0; checked < trials(400); ++seed) {
+  for (std::uint64_t seed = 0; checked < test::trials(400); ++seed) {
     const auto c = random_case(seed);
     if (!c.barrier) continue;
     ++checked;
@@ -186,7 +184,7 @@ TEST(Bounds, NoLongRunWithoutABarrierIsShorter) {
   constexpr double kEnds = 2.0 / (kSteps * 3 / 4);
   std::uint64_t checked = 0;
   double gap = 0;
-  for (std::uint64_t seed = 0; checked < trials(150); ++seed) {
+  for (std::uint64_t seed = 0; checked < test::trials(150); ++seed) {
     const auto c = random_case(seed);
     if (c.barrier) continue;
     ++checked;

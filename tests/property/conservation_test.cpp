@@ -4,13 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <vector>
 
 #include "sim/program/simulation.hpp"
 #include "tests/property/random_program.hpp"
 #include "tests/support/recorder.hpp"
+#include "tests/support/trials.hpp"
 
 namespace stretto::testing {
 namespace {
@@ -178,9 +178,7 @@ class Checker {
 
 TEST(Conservation, OfTimeWorkAndBytes) {
   RandomStream random(1, "conservation");
-  const std::uint32_t trials = std::getenv("STRETTO_SOAK") != nullptr ? 20'000 : 400;
-  for (std::uint32_t trial = 0; trial < trials; ++trial) {
-    SCOPED_TRACE(trial);
+  for (const test::Trial trial : test::Trials(400)) {
     const RandomProgram r = random_program(random, static_cast<std::uint32_t>(1 + random.below(30)));
     program::Simulation s(r.program, r.order, kIterations);
     Recorder recorder;

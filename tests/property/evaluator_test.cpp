@@ -4,14 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
 
 #include "experiment/search/evaluator.hpp"
 #include "experiment/simulate/simulate.hpp"
 #include "models/graph/reduce.hpp"
 #include "sim/program/simulation.hpp"
-#include "tests/support/random_graph.hpp"
+#include "tests/support/random_setup.hpp"
+#include "tests/support/trials.hpp"
 
 namespace stretto {
 namespace {
@@ -19,17 +19,6 @@ namespace {
 using Cell = experiment::Setup;
 using plan::Discipline;
 using search::kAbove;
-
-std::uint64_t trials(std::uint64_t quick) { return std::getenv("STRETTO_SOAK") != nullptr ? quick * 50 : quick; }
-
-cluster::ServiceCost random_cost(RandomStream& random) {
-  if (random.below(3) != 0) return {};
-  return {Duration::ns(static_cast<std::int64_t>(random.below(1500))), static_cast<double>(random.below(3)) * 20'000};
-}
-
-Bandwidth random_rate(RandomStream& random) {
-  return Bandwidth::bytes_per_second(static_cast<std::int64_t>(1 + random.below(8)) * 1'000'000);
-}
 
 // Transfers of more than 8 bytes are cut.
 plan::Layout sliced(const plan::Layout& layout) {
@@ -47,60 +36,11 @@ plan::Layout sliced(const plan::Layout& layout) {
   return cut;
 }
 
-Cell random_setup(RandomStream& random) {
-  Cell s;
-  test::RandomGraphSpec spec;
-  spec.shape = test::kShapes[random.below(test::kShapes.size())];
-  spec.ops = 2 + random.below(8);
-  spec.parameters = 2 + random.below(12);
-  spec.training = random.below(3) != 0;
-  s.graph = std::make_shared<const graph::Graph>(test::random_graph(spec, random()));
-  s.training.mode = spec.training ? training::Mode::Training : training::Mode::Inference;
-  s.training.barrier = random.below(2) == 0;
-  const auto workers = 1 + random.below(3);
-  for (std::uint64_t w = 0; w < workers; ++w) {
-    cluster::Worker worker;
-    worker.name = fmt::format("worker {}", w);
-    worker.device.speed = w == 0 ? 1.0 : 0.9;
-    worker.device.cores = random.below(4) == 0 ? 2 : 1;
-    worker.device.order = random.below(3) == 0 ? cluster::OpOrder::Priority : cluster::OpOrder::Fifo;
-    if (random.below(3) == 0) worker.device.copy_in = random_rate(random);
-    if (random.below(3) == 0) worker.device.copy_out = random_rate(random);
-    worker.nic = {random_rate(random), random_rate(random)};
-    worker.threads = static_cast<std::uint32_t>(random.below(3));
-    worker.send = random_cost(random);
-    worker.receive = random_cost(random);
-    s.cluster.workers.push_back(worker);
-  }
-  const auto servers = 1 + random.below(3);
-  for (std::uint64_t i = 0; i < servers; ++i) {
-    cluster::Server server;
-    server.name = fmt::format("server {}", i);
-    server.nic = {random_rate(random), random_rate(random)};
-    server.threads = static_cast<std::uint32_t>(random.below(3));
-    server.send = random_cost(random);
-    server.receive = random_cost(random);
-    if (random.below(2) == 0) server.update_rate = random_rate(random);
-    s.cluster.servers.push_back(server);
-  }
-  s.cluster.network.latency = Duration::ns(static_cast<std::int64_t>(random.below(3)) * 400);
-  s.cluster.network.streams = static_cast<std::uint32_t>(random.below(4));
-  s.cluster.network.model = random.below(4) == 0 ? cluster::LinkModel::Fifo : cluster::LinkModel::Fluid;
-  s.placement = "round_robin";
-  experiment::place(s);
+// Half of them cut.
+Cell random_cell(RandomStream& random) {
+  Cell s = test::random_setup(random);
   if (random.below(2) == 0) s.layout = sliced(s.layout);
   return s;
-}
-
-plan::DirectionOrder random_direction(const plan::Layout& layout, Discipline discipline, RandomStream& random) {
-  plan::DirectionOrder order;
-  order.discipline = discipline;
-  if (plan::has_credit(discipline)) order.credit = Bytes(static_cast<std::int64_t>(1 + random.below(40)));
-  if (discipline == Discipline::CreditSkip)
-    for (const plan::Transfer& t : layout.transfers) order.credit = std::max(order.credit, t.bytes);
-  if (discipline == Discipline::Free) return order;
-  order.rank = random_permutation(layout.transfers.size(), random);
-  return order;
 }
 
 // Moves a block of one direction's places, or nothing.
@@ -142,17 +82,16 @@ TEST(Evaluator, IncrementalIsFullBitForBit) {
   RandomStream random(1, "evaluator/incremental");
   std::uint64_t resumed = 0;
   std::uint64_t evaluations = 0;
-  for (std::uint64_t trial = 0; trial < trials(400); ++trial) {
-    SCOPED_TRACE(trial);
-    const Cell setup = random_setup(random);
+  for (const test::Trial trial : test::Trials(400)) {
+    const Cell setup = random_cell(random);
     experiment::EvaluatorOptions options;
     options.snapshots = static_cast<std::uint32_t>(1 + random.below(40));
     const auto incremental = experiment::make_engine_evaluator(setup, options);
     options.snapshots = 0;
     const auto full = experiment::make_engine_evaluator(setup, options);
     plan::Order order;
-    order.pull = random_direction(setup.layout, kDisciplines[random.below(4)], random);
-    order.push = random_direction(setup.layout, kDisciplines[random.below(5)], random);
+    order.pull = test::random_order(setup.layout, kDisciplines[random.below(4)], random);
+    order.push = test::random_order(setup.layout, kDisciplines[random.below(5)], random);
     if (random.below(4) == 0)
       for (std::size_t w = 0; w < setup.cluster.workers.size(); ++w)
         order.start_offsets.push_back(Duration::us(static_cast<std::int64_t>(random.below(20))));
@@ -178,13 +117,12 @@ TEST(Evaluator, IncrementalIsFullBitForBit) {
 
 TEST(Evaluator, OneStepOfABarrierIsTheRunnersMean) {
   RandomStream random(1, "evaluator/runner");
-  for (std::uint64_t trial = 0; trial < trials(60); ++trial) {
-    SCOPED_TRACE(trial);
-    Cell setup = random_setup(random);
+  for (const test::Trial trial : test::Trials(60)) {
+    Cell setup = random_cell(random);
     setup.training.barrier = true;
     plan::Plan plan;
     plan.layout = setup.layout;
-    plan.order.pull = random_direction(setup.layout, Discipline::Strict, random);
+    plan.order.pull = test::random_order(setup.layout, Discipline::Strict, random);
     const auto measured = experiment::simulate(setup, plan, {});
     const Duration cost = experiment::make_engine_evaluator(setup)->evaluate(plan.order);
     EXPECT_NEAR(cost.seconds(), measured.mean(), 1e-10 + 1e-9 * measured.mean());
@@ -193,14 +131,13 @@ TEST(Evaluator, OneStepOfABarrierIsTheRunnersMean) {
 
 TEST(Evaluator, SteadyStepsAreTheRunnersMean) {
   RandomStream random(1, "evaluator/steady");
-  for (std::uint64_t trial = 0; trial < trials(60); ++trial) {
-    SCOPED_TRACE(trial);
-    Cell setup = random_setup(random);
+  for (const test::Trial trial : test::Trials(60)) {
+    Cell setup = random_cell(random);
     setup.training.barrier = false;
     setup.cluster.workers.resize(1);
     plan::Plan plan;
     plan.layout = setup.layout;
-    plan.order.pull = random_direction(setup.layout, Discipline::Strict, random);
+    plan.order.pull = test::random_order(setup.layout, Discipline::Strict, random);
     experiment::SimulateOptions options;
     options.iterations = 60;
     options.warm_up = 10;
@@ -213,12 +150,11 @@ TEST(Evaluator, SteadyStepsAreTheRunnersMean) {
 
 TEST(Evaluator, NoiseIsTheSameForEveryOrderAndTheLimitIsExact) {
   RandomStream random(1, "evaluator/noise");
-  for (std::uint64_t trial = 0; trial < trials(40); ++trial) {
-    SCOPED_TRACE(trial);
-    Cell setup = random_setup(random);
+  for (const test::Trial trial : test::Trials(40)) {
+    Cell setup = random_cell(random);
     setup.variation.compute_cv = 0.1;
     plan::Order order;
-    order.pull = random_direction(setup.layout, Discipline::Strict, random);
+    order.pull = test::random_order(setup.layout, Discipline::Strict, random);
     const auto evaluator = experiment::make_engine_evaluator(setup);
     const Duration cost = evaluator->evaluate(order);
     plan::Order other = order;
@@ -233,9 +169,8 @@ TEST(Evaluator, NoiseIsTheSameForEveryOrderAndTheLimitIsExact) {
 TEST(Evaluator, ClosedFormIsTheEngine) {
   RandomStream random(1, "evaluator/closed form");
   std::uint64_t held = 0;
-  for (std::uint64_t trial = 0; trial < trials(400); ++trial) {
-    SCOPED_TRACE(trial);
-    Cell setup = random_setup(random);
+  for (const test::Trial trial : test::Trials(400)) {
+    Cell setup = random_cell(random);
     setup.graph = std::make_shared<const graph::Graph>(graph::forward_only(*setup.graph));
     setup.training = {training::Mode::Inference, true};
     if (trial % 2 == 0) {
@@ -253,20 +188,20 @@ TEST(Evaluator, ClosedFormIsTheEngine) {
     if (!closed) continue;
     ++held;
     plan::Order order;
-    order.pull = random_direction(setup.layout, Discipline::Strict, random);
+    order.pull = test::random_order(setup.layout, Discipline::Strict, random);
     const Duration engine = experiment::make_engine_evaluator(setup)->evaluate(order);
     const Duration form = closed->evaluate(order);
     EXPECT_LE(std::abs((form - engine).ps()), static_cast<std::int64_t>(setup.layout.transfers.size()));
     EXPECT_EQ(closed->evaluate(order, form - Duration::ps(1)), kAbove);
   }
-  EXPECT_GE(held, trials(400) / 2);
+  EXPECT_GE(held, test::trials(400) / 2);
 }
 
 TEST(Evaluator, BatchesDoNotDependOnThreads) {
   RandomStream random(1, "evaluator/threads");
-  const Cell setup = random_setup(random);
+  const Cell setup = random_cell(random);
   std::vector<plan::Order> orders(20);
-  for (plan::Order& order : orders) order.pull = random_direction(setup.layout, Discipline::Strict, random);
+  for (plan::Order& order : orders) order.pull = test::random_order(setup.layout, Discipline::Strict, random);
   std::vector<std::unique_ptr<search::Evaluator>> evaluators;
   evaluators.push_back(experiment::make_engine_evaluator(setup));
   const auto one = search::evaluate_all(evaluators, orders);

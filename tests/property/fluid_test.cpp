@@ -2,24 +2,18 @@
 // FluidNetwork against an independent solver on random systems. STRETTO_SOAK=1 runs 100,000 systems and more.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "tests/bench/peers/fat_tree.hpp"
 #include "tests/support/fluid_reference.hpp"
+#include "tests/support/trials.hpp"
 
 namespace stretto::testing {
 namespace {
-
-std::uint32_t trials(std::uint32_t quick, std::uint32_t soak) {
-  return std::getenv("STRETTO_SOAK") != nullptr ? soak : quick;
-}
 
 constexpr double kTolerancePs = 1000;  // 1e-9 s
 
 TEST(Fluid, EndsAgreeWithProgressiveFilling) {
   RandomStream random(1, "fluid/ends");
-  const std::uint32_t n = trials(4'000, 150'000);
-  for (std::uint32_t trial = 0; trial < n; ++trial) {
+  for (const test::Trial trial : test::Trials(4'000, 150'000)) {
     const FlowSystem system = trial % 8 == 0 ? random_system(random, 12, 60) : random_system(random, 6, 16);
     network::FluidNetwork net(system.wires);
     const auto ends = solver_ends(net, system);
@@ -32,8 +26,7 @@ TEST(Fluid, EndsAgreeWithProgressiveFilling) {
 
 TEST(Fluid, RatesAreMaxMinFairAfterEveryInstant) {
   RandomStream random(2, "fluid/rates");
-  const std::uint32_t n = trials(4'000, 60'000);
-  for (std::uint32_t trial = 0; trial < n; ++trial) {
+  for (const test::Trial trial : test::Trials(4'000, 60'000)) {
     const FlowSystem system = trial % 400 == 0 ? random_system(random, 80, 1500)
                               : trial % 8 == 0 ? random_system(random, 20, 200)
                                                : random_system(random, 6, 24);
@@ -48,9 +41,8 @@ TEST(Fluid, RatesAreMaxMinFairAfterEveryInstant) {
 TEST(Fluid, FillingAgreesWithRelaxation) {
   using Method = network::FluidNetwork::Method;
   RandomStream random(6, "fluid/full");
-  const std::uint32_t n = trials(300, 10'000);
   std::uint64_t filled_solves = 0, resumed = 0;
-  for (std::uint32_t trial = 0; trial < n; ++trial) {
+  for (const test::Trial trial : test::Trials(300, 10'000)) {
     const FlowSystem system = trial % 50 == 0 ? random_system(random, 40, 900) : random_system(random, 8, 40);
     network::FluidNetwork relaxed(system.wires, Method::Relaxation);
     network::FluidNetwork filled(system.wires, Method::Filling);
@@ -100,8 +92,7 @@ TEST(Fluid, CrowdedNetworksAreFilled) {
 
 TEST(Fluid, BytesAreConserved) {
   RandomStream random(3, "fluid/bytes");
-  const std::uint32_t n = trials(200, 5'000);
-  for (std::uint32_t trial = 0; trial < n; ++trial) {
+  for (const test::Trial trial : test::Trials(200, 5'000)) {
     const FlowSystem system = random_system(random, 8, 40);
     network::FluidNetwork net(system.wires);
     const auto ends = solver_ends(net, system);
@@ -118,8 +109,7 @@ TEST(Fluid, BytesAreConserved) {
 
 TEST(Fluid, NumberingChangesNoEnd) {
   RandomStream random(4, "fluid/permutations");
-  const std::uint32_t n = trials(2'000, 60'000);
-  for (std::uint32_t trial = 0; trial < n; ++trial) {
+  for (const test::Trial trial : test::Trials(2'000, 60'000)) {
     const FlowSystem system = random_system(random, 8, 40);
     network::FluidNetwork net(system.wires);
     const auto ends = solver_ends(net, system);

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <cstdlib>
 #include <numeric>
 
 #include "schedulers/search/forward.hpp"
@@ -14,13 +13,12 @@
 #include "schedulers/search/peel.hpp"
 #include "schedulers/search/search.hpp"
 #include "tests/support/random_graph.hpp"
+#include "tests/support/trials.hpp"
 
 namespace stretto::search {
 namespace {
 
 using Order = std::vector<std::uint32_t>;
-
-std::uint64_t trials(std::uint64_t quick) { return std::getenv("STRETTO_SOAK") != nullptr ? quick * 50 : quick; }
 
 bounds::ForwardProblem random_problem(RandomStream& random, std::size_t transfers, std::size_t ops, test::Shape shape) {
   test::RandomGraphSpec spec;
@@ -64,8 +62,7 @@ void check(const bounds::ForwardProblem& problem, const ForwardResult& result) {
 
 TEST(BestFirst, IsEnumeration) {
   RandomStream random(1, "search/enumeration");
-  for (std::uint64_t trial = 0; trial < trials(400); ++trial) {
-    SCOPED_TRACE(trial);
+  for (const test::Trial trial : test::Trials(400)) {
     const auto problem = random_problem(random, 1 + random.below(7), 1 + random.below(9));
     const Duration optimum = enumerated(problem);
     const ForwardResult exact = best_first(problem, 100'000);
@@ -87,8 +84,7 @@ TEST(PeelBound, LiesBetweenTailBoundAndOptimum) {
   RandomStream random(1, "search/peel");
   std::uint64_t higher = 0;
   std::uint64_t exact = 0;
-  for (std::uint64_t trial = 0; trial < trials(600); ++trial) {
-    SCOPED_TRACE(trial);
+  for (const test::Trial trial : test::Trials(600)) {
     const auto problem = random_problem(random, 1 + random.below(7), 1 + random.below(12));
     std::vector<std::int64_t> time;
     for (const Duration m : problem.transfer) time.push_back(m.ps());
@@ -112,14 +108,13 @@ TEST(PeelBound, LiesBetweenTailBoundAndOptimum) {
     higher += bound > std::max(bounds::tail_bound(problem), bounds::load_bound(problem)) ? 1 : 0;
     exact += bound == optimum ? 1 : 0;
   }
-  EXPECT_GT(higher, trials(600) / 20);
-  EXPECT_GT(exact, trials(600) / 2);
+  EXPECT_GT(higher, test::trials(600) / 20);
+  EXPECT_GT(exact, test::trials(600) / 2);
 }
 
 TEST(BestFirst, ProvesRandomGraphsOfUpToFortyTransfers) {
   RandomStream random(1, "search/forty");
-  for (std::uint64_t trial = 0; trial < trials(200); ++trial) {
-    SCOPED_TRACE(trial);
+  for (const test::Trial trial : test::Trials(200)) {
     const auto problem = random_problem(random, 5 + random.below(36), 5 + random.below(56));
     const ForwardResult exact = best_first(problem, 50'000);
     check(problem, exact);
@@ -207,7 +202,7 @@ TEST(BestFirst, TwoHundredRandomGraphs) {
   struct Size {
     std::size_t least, most, graphs;
   };
-  const bool soak = std::getenv("STRETTO_SOAK") != nullptr;
+  const bool soak = test::soaks();
   RandomStream random(1, "search/two hundred");
   const std::array<std::pair<test::Shape, const char*>, 3> shapes{
       std::pair(test::Shape::Layered, "layered"), std::pair(test::Shape::SeriesParallel, "series-parallel"),
@@ -272,8 +267,7 @@ bool same(const State& a, const State& b) {
 TEST(Search, NeverWorseThanItsStartsNorBetterThanTheBound) {
   RandomStream random(1, "search/never worse");
   std::uint64_t improved = 0;
-  for (std::uint64_t trial = 0; trial < trials(60); ++trial) {
-    SCOPED_TRACE(trial);
+  for (const test::Trial trial : test::Trials(60)) {
     Fixture f(random, 3 + random.below(20));
     for (const char* method : {"local", "annealing"}) {
       Options options;
@@ -289,13 +283,12 @@ TEST(Search, NeverWorseThanItsStartsNorBetterThanTheBound) {
       improved += state.cost < start;
     }
   }
-  EXPECT_GT(improved, trials(60) / 2);
+  EXPECT_GT(improved, test::trials(60) / 2);
 }
 
 TEST(Search, ThreadsAndInterruptionsChangeNothing) {
   RandomStream random(1, "search/threads");
-  for (std::uint64_t trial = 0; trial < trials(12); ++trial) {
-    SCOPED_TRACE(trial);
+  for (const test::Trial trial : test::Trials(12)) {
     Fixture f(random, 12 + random.below(20));
     Options options;
     options.methods = {"local", "annealing"};
@@ -321,8 +314,7 @@ TEST(Search, ThreadsAndInterruptionsChangeNothing) {
 
 TEST(Search, EndsAtTheBound) {
   RandomStream random(1, "search/bound");
-  for (std::uint64_t trial = 0; trial < trials(40); ++trial) {
-    SCOPED_TRACE(trial);
+  for (const test::Trial trial : test::Trials(40)) {
     Fixture f(random, 3 + random.below(20));
     Relaxation relaxation;
     relaxation.pulls = f.forward;

@@ -6,22 +6,19 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdlib>
 #include <memory>
 
 #include "experiment/setup/setup.hpp"
 #include "experiment/simulate/simulate.hpp"
 #include "models/graph/reduce.hpp"
 #include "tests/support/paths.hpp"
-#include "tests/support/random_graph.hpp"
+#include "tests/support/random_setup.hpp"
+#include "tests/support/trials.hpp"
 
 namespace stretto::experiment {
 namespace {
 
 using plan::Discipline;
-
-std::uint64_t trials(std::uint64_t quick) { return std::getenv("STRETTO_SOAK") != nullptr ? quick * 50 : quick; }
 
 std::vector<double> figures(const analysis::Waits& w) {
   return {w.sender_not_ready, w.turn, w.service, w.wire_queue, w.wire_own, w.wire_shared};
@@ -81,67 +78,20 @@ TEST(Simulate, ThreadsNeverChangeABit) {
 }
 
 plan::DirectionOrder random_order(const plan::Layout& layout, RandomStream& random) {
-  constexpr std::array kAll{Discipline::Free,   Discipline::Unordered, Discipline::Strict,      Discipline::Priority,
-                            Discipline::Credit, Discipline::Window,    Discipline::ChainWindow, Discipline::CreditSkip};
-  plan::DirectionOrder order;
-  order.discipline = kAll[random.below(kAll.size())];
-  if (order.discipline == Discipline::Free || order.discipline == Discipline::Unordered) return order;
-  order.rank = random_permutation(layout.transfers.size(), random);
-  if (plan::has_credit(order.discipline)) order.credit = Bytes(static_cast<std::int64_t>(1 + random.below(40)));
-  if (order.discipline == Discipline::CreditSkip)
-    for (const plan::Transfer& t : layout.transfers) order.credit = std::max(order.credit, t.bytes);
-  if (order.discipline == Discipline::Window || order.discipline == Discipline::ChainWindow)
-    order.window = static_cast<std::uint32_t>(1 + random.below(3));
-  else if (order.discipline != Discipline::Strict || random.below(2) == 0)
+  const auto discipline = static_cast<Discipline>(random.below(plan::kDisciplines.size()));
+  plan::DirectionOrder order = test::random_order(layout, discipline, random);
+  if (!plan::has_window(discipline) && (discipline != Discipline::Strict || random.below(2) == 0))
     for (std::uint32_t& rank : order.rank)
       if (random.below(5) == 0) rank = plan::kUnranked;
   return order;
 }
 
-Setup random_setup(RandomStream& random) {
-  Setup setup;
-  test::RandomGraphSpec spec;
-  spec.shape = test::kShapes[random.below(test::kShapes.size())];
-  spec.ops = 2 + random.below(8);
-  spec.parameters = 2 + random.below(12);
-  spec.training = random.below(4) != 0;
-  setup.graph = std::make_shared<const graph::Graph>(test::random_graph(spec, random()));
-  setup.training.mode = spec.training ? training::Mode::Training : training::Mode::Inference;
-  setup.training.barrier = random.below(2) == 0;
-  if (random.below(4) == 0) setup.training.input_time = Duration::us(static_cast<std::int64_t>(random.below(30)));
-  const auto rate = [&] {
-    return Bandwidth::bytes_per_second(static_cast<std::int64_t>(1 + random.below(8)) * 1'000'000);
-  };
-  const cluster::ServiceCost cost{Duration::ns(static_cast<std::int64_t>(random.below(1500))), 0};
-  for (auto n = 1 + random.below(3); n > 0; --n) {
-    cluster::Worker worker;
-    worker.device.cores = static_cast<std::uint32_t>(1 + random.below(2));
-    worker.nic = {rate(), rate()};
-    worker.threads = static_cast<std::uint32_t>(random.below(3));
-    worker.send = worker.receive = cost;
-    setup.cluster.workers.push_back(worker);
-  }
-  for (auto n = 1 + random.below(3); n > 0; --n) {
-    cluster::Server server;
-    server.nic = {rate(), rate()};
-    server.threads = static_cast<std::uint32_t>(random.below(3));
-    server.send = server.receive = cost;
-    setup.cluster.servers.push_back(server);
-  }
-  setup.cluster.network.latency = Duration::ns(static_cast<std::int64_t>(random.below(3)) * 400);
-  setup.cluster.network.streams = static_cast<std::uint32_t>(random.below(4));
-  setup.cluster.network.model = random.below(4) == 0 ? cluster::LinkModel::Fifo : cluster::LinkModel::Fluid;
-  setup.variation.compute_cv = random.below(2) == 0 ? 0.3 : 0;
-  setup.placement = "round_robin";
-  place(setup);
-  return setup;
-}
-
 TEST(Simulate, NoOrderEndsInADeadlock) {
   RandomStream random(1, "simulate/deadlock");
-  for (std::uint64_t trial = 0; trial < trials(2000); ++trial) {
-    SCOPED_TRACE(trial);
-    const experiment::Setup setup = random_setup(random);
+  for (const test::Trial trial : test::Trials(2000)) {
+    experiment::Setup setup = test::random_setup(random);
+    if (random.below(4) == 0) setup.training.input_time = Duration::us(static_cast<std::int64_t>(random.below(30)));
+    if (random.below(2) == 0) setup.variation.compute_cv = 0.3;
     plan::Plan plan;
     plan.layout = setup.layout;
     plan.order = {random_order(plan.layout, random), random_order(plan.layout, random)};

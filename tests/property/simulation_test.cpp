@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <numeric>
 #include <span>
 #include <tuple>
@@ -15,6 +14,7 @@
 #include "sim/program/simulation.hpp"
 #include "tests/property/random_program.hpp"
 #include "tests/support/recorder.hpp"
+#include "tests/support/trials.hpp"
 
 namespace stretto::testing {
 namespace {
@@ -25,11 +25,7 @@ using program::PoolRule;
 using program::Simulation;
 using program::Status;
 
-std::uint32_t trials(std::uint32_t quick, std::uint32_t soak) {
-  return std::getenv("STRETTO_SOAK") != nullptr ? soak : quick;
-}
-
-void expect_same(const Recorder& a, const Recorder& b, std::size_t skipped_of_a, std::uint32_t trial) {
+void expect_same(const Recorder& a, const Recorder& b, std::size_t skipped_of_a, std::uint64_t trial) {
   ASSERT_EQ(a.records.size() - skipped_of_a, b.records.size());
   for (std::size_t i = 0; i < b.records.size(); ++i)
     ASSERT_TRUE(same(a.records[skipped_of_a + i], b.records[i])) << "program " << trial << " record " << i;
@@ -45,7 +41,7 @@ std::vector<network::LinkId> links_from(const program::StepProgram& program, std
 // Two programs side by side on links of their own run as each alone.
 TEST(RandomPrograms, PartsThatShareNothingDoNotMeet) {
   RandomStream random(1, "simulation/parts");
-  for (std::uint32_t trial = 0; trial < trials(200, 10'000); ++trial) {
+  for (const test::Trial trial : test::Trials(200, 10'000)) {
     const RandomProgram a = random_program(random, static_cast<std::uint32_t>(2 + random.below(20)));
     const RandomProgram b = random_program(random, static_cast<std::uint32_t>(2 + random.below(20)));
     if (a.program.network_model != b.program.network_model || a.program.chunk != b.program.chunk) continue;
@@ -91,7 +87,7 @@ TEST(RandomPrograms, PartsThatShareNothingDoNotMeet) {
 
 TEST(RandomPrograms, ResetCopyAndPausesChangeNothing) {
   RandomStream random(1, "simulation/cuts");
-  for (std::uint32_t trial = 0; trial < trials(300, 20'000); ++trial) {
+  for (const test::Trial trial : test::Trials(300, 20'000)) {
     const RandomProgram r = random_program(random, static_cast<std::uint32_t>(2 + random.below(25)));
     const RandomProgram other = random_program(random, 10);
     constexpr std::uint32_t kIterations = 4;
@@ -181,7 +177,7 @@ OneWorker random_worker(RandomStream& random, bool chain) {
 // S_k the first k transfers, m their sum, f the sum of the ops that need no others.
 TEST(Theorems, EveryWorkConservingGpuOrderGivesTheSameMakespan) {
   RandomStream random(2, "simulation/t1");
-  for (std::uint32_t trial = 0; trial < trials(1'000, 50'000); ++trial) {
+  for (const test::Trial trial : test::Trials(1'000, 50'000)) {
     const OneWorker w = random_worker(random, false);
     std::vector<std::vector<bool>> all(w.op.size(), std::vector<bool>(w.transfer.size(), false));
     for (std::size_t o = 0; o < w.op.size(); ++o) {
@@ -217,7 +213,7 @@ TEST(Theorems, EveryWorkConservingGpuOrderGivesTheSameMakespan) {
 // For ops in a chain no order of transfers beats the order of first use.
 TEST(Theorems, OrderOfFirstUseIsBestForAChain) {
   RandomStream random(3, "simulation/t2");
-  for (std::uint32_t trial = 0; trial < trials(200, 5'000); ++trial) {
+  for (const test::Trial trial : test::Trials(200, 5'000)) {
     const OneWorker w = random_worker(random, true);
     const program::StepProgram p = w.compile(PoolRule::Fifo);
     std::vector<std::uint32_t> first_use;

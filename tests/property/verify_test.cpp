@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <functional>
 #include <memory>
 
@@ -13,6 +12,7 @@
 #include "experiment/check/verify.hpp"
 #include "schedulers/check/replay.hpp"
 #include "tests/support/random_graph.hpp"
+#include "tests/support/trials.hpp"
 
 namespace stretto {
 namespace {
@@ -20,8 +20,6 @@ namespace {
 using experiment::Setup;
 using plan::Discipline;
 using training::Synchronization;
-
-std::uint64_t trials(std::uint64_t quick) { return std::getenv("STRETTO_SOAK") != nullptr ? quick * 50 : quick; }
 
 struct Case {
   Setup setup;
@@ -253,13 +251,12 @@ void compare_all(bool equal_units, std::uint64_t seeds) {
   EXPECT_GT(exact, compared * 97 / 100);
 }
 
-TEST(Verify, ReplayIsTheEngine) { compare_all(false, trials(1200)); }
-TEST(Verify, ReplayIsTheEngineWhereMuchHappensAtOnce) { compare_all(true, trials(400)); }
+TEST(Verify, ReplayIsTheEngine) { compare_all(false, test::trials(1200)); }
+TEST(Verify, ReplayIsTheEngineWhereMuchHappensAtOnce) { compare_all(true, test::trials(400)); }
 
 // The unordered and windowed disciplines are not replayed, and their timelines are audited all the same.
 TEST(Verify, DrawnOrdersPassTheAudit) {
-  for (std::uint64_t seed = 0; seed < trials(200); ++seed) {
-    SCOPED_TRACE(seed);
+  for (const test::Trial seed : test::Trials(200)) {
     Random random(seed);
     Case c = random.make(false);
     for (plan::DirectionOrder* order : {&c.plan.order.pull, &c.plan.order.push}) {

@@ -16,6 +16,7 @@
 #include "study/export.hpp"
 #include "study/store.hpp"
 #include "study/sweep.hpp"
+#include "tests/support/trials.hpp"
 
 namespace stretto::study {
 namespace {
@@ -267,7 +268,7 @@ TEST_F(StoreTest, NoFlippedBitChangesWhatIsRead) {
   };
   const std::string whole = read(good);
   std::size_t told = 0;
-  const std::uint64_t trials = std::getenv("STRETTO_SOAK") != nullptr ? 40'000 : 1500;
+  const std::uint64_t trials = test::trials(1500, 40'000);
   for (std::uint64_t k = 0; k < trials; ++k) {
     std::string bad = good;
     const std::uint64_t bit = hash_draw(3, k) % (8 * good.size());
