@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// "a, b, c" (fmt::join of strings trips a false warning of GCC 12 at -O3).
+// "a, b, c", or with other words between them (fmt::join of strings trips a false warning of GCC 12 at -O3).
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace stretto::app {
 
-inline std::string join(const std::vector<std::string>& words) {
+inline std::string join(const std::vector<std::string>& words, const char* between = ", ") {
   std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
+  for (const std::string& word : words) out += (out.empty() ? "" : between) + word;
   return out;
 }
 

@@ -117,7 +117,7 @@ int completion_command(const Manual& manual, const std::string& name) {
     print(shell.completion(manual));
     return 0;
   }
-  throw UserError(fmt::format("no completion for '{}'", name), "valid: " + join(shell_names()));
+  throw UserError(fmt::format("no completion for '{}'", name), "there are " + join(shell_names(), " and "));
 }
 
 void add_set(CLI::App* parser, std::vector<std::string>& set) {

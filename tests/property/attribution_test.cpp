@@ -38,6 +38,9 @@ void choose_mode(training::Options& o, std::size_t workers, RandomStream& random
 
 Setup random_setup(RandomStream& random) {
   Setup setup = test::random_setup(random);
+  // Nothing idealises the queues of copy engines.
+  for (cluster::Worker& worker : setup.cluster.workers)
+    worker.device.copy_in = worker.device.copy_out = Bandwidth::unlimited();
   for (cluster::Server& server : setup.cluster.servers) {
     if (random.below(2) == 0) server.aggregate_rate = test::random_rate(random);
     if (random.below(4) == 0) server.on_worker = static_cast<std::uint32_t>(random.below(setup.cluster.workers.size()));
