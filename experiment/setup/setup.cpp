@@ -551,6 +551,7 @@ plan::Plan make_plan(const Setup& setup, const PolicySpec& spec, std::uint64_t s
     for (const plan::Transfer& t : plan.layout.transfers)
       time[t.parameter.index()] += cluster::pull_time(setup.cluster, 0, t.server, t.bytes);
     const PullTimes pulls = pull_times(setup.cluster, plan.layout);
+    const cluster::Device& device = setup.cluster.workers.front().device;
     const policies::PolicyInput input{*setup.graph,
                                       plan.layout,
                                       std::move(time),
@@ -559,7 +560,9 @@ plan::Plan make_plan(const Setup& setup, const PolicySpec& spec, std::uint64_t s
                                       read_named(choice),
                                       static_cast<std::uint32_t>(setup.cluster.workers.size()),
                                       pulls.at_worker,
-                                      pulls.at_server};
+                                      pulls.at_server,
+                                      {},
+                                      device.speed * device.cores};
     plan.order = policies::make_order(spec.name, input, choice.own);
     apply(choice.order, *choice.policy, plan.order);
     for (const auto* direction : {&plan.order.pull, &plan.order.push})

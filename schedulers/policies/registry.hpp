@@ -45,6 +45,7 @@ struct PolicyInput {
   Duration pulls_at_worker = {};
   Duration pulls_at_server = {};
   CollectiveCost collective = {};  // all-reduce only
+  double speed = 1;                // of a worker's device, all its cores together
 };
 
 // Option -> value, as text: {"ties", "random"}; a count as its digits, a duration in ps.

@@ -270,8 +270,16 @@ TEST(CriticalPath, CountsTheBackwardPassAndIsFifoOnAChain) {
   EXPECT_EQ(by_rank(make_order("critical_path", {g, whole(g), {}})), by_rank(make_order("fifo", {g, whole(g), {}})));
 }
 
+// An op that reads a variable, and one that makes its gradient.
+Graph one_layer(std::int64_t us) {
+  Graph g = make_graph({"a"}, {{us, {0}}, {us, {0}, {0}}});
+  g.ops[1].phase = graph::Phase::Backward;
+  g.parameters[0].gradient = graph::OpId(1);
+  return g;
+}
+
 TEST(Staggered, GroupsStartOneAfterTheOther) {
-  const auto g = make_graph({"a"}, {{1, {0}}});
+  const auto g = one_layer(1);
   const auto layout = whole(g);
   PolicyInput input{g, layout, {}};
   input.workers = 5;
@@ -298,7 +306,7 @@ TEST(Staggered, GroupsStartOneAfterTheOther) {
 // A server that holds a little more than half leaves less than a second worker's share free: pairs take 9 x 101 us, one
 // after the other 17 x 97.5, together 2 x 808. One server alone has room for one worker.
 TEST(Staggered, AGroupMayNeedTheServerLongerThanAWorkerPulls) {
-  const auto g = make_graph({"a"}, {{1, {0}}});
+  const auto g = one_layer(1);
   const auto layout = whole(g);
   PolicyInput input{g, layout, {}};
   input.workers = 16;
@@ -310,6 +318,27 @@ TEST(Staggered, AGroupMayNeedTheServerLongerThanAWorkerPulls) {
   input.pulls_at_server = input.pulls_at_worker;
   for (std::int64_t w = 0; w < 16; ++w)
     EXPECT_EQ(offsets()[static_cast<std::size_t>(w)], Duration::ns(97'500) * w) << w;
+}
+
+// Two layers; the second one has 9 of 10 bytes, whose pull and push ops of 10 us hide: pulls of one worker take 2 us, and
+// the step 46.4 us by ones, 44.8 in pairs and 41.6 together. With ops of 4 us 22.4, 20.8 and 24, with ops of 1 us 12, 14
+// and 18.
+TEST(Staggered, ComputeHidesTransfersOfLargerGroups) {
+  const auto offsets = [](std::int64_t us) {
+    auto g = make_graph({"a", "b"}, {{us, {0}}, {us, {1}, {0}}, {us, {1}, {1}}, {us, {0}, {2}}});
+    for (const std::size_t o : {2U, 3U}) g.ops[o].phase = graph::Phase::Backward;
+    g.parameters[0].gradient = graph::OpId(3);
+    g.parameters[1].gradient = graph::OpId(2);
+    g.parameters[1].bytes = Bytes(36);
+    const auto layout = whole(g);
+    PolicyInput input{g, layout, {}};
+    input.workers = 4;
+    input.pulls_at_worker = input.pulls_at_server = Duration::us(2);
+    return make_order("staggered", input).start_offsets;
+  };
+  EXPECT_EQ(offsets(1), times({0, 2, 4, 6}));
+  EXPECT_EQ(offsets(4), times({0, 0, 4, 4}));
+  EXPECT_EQ(offsets(10), times({0, 0, 0, 0}));
 }
 
 TEST(Wfbp, OrdersNothing) {
