@@ -254,8 +254,8 @@ class Verify(program.ProgramTest):
         done = self.start('export', found, '--to', 'dpro_groups', '--experiment', 'ring.yaml', *words)
         groups = json.loads(done.stdout)['mapping']
         numbers = [int(n) for group in groups for n in group.split('+')]
-        self.assertEqual(sorted(numbers), list(range(32)), 'each variable of VGG-16 once')
-        self.assertLess(len(groups), 32)
+        self.assertEqual(sorted(numbers), list(range(16)), 'each variable of VGG-16 once')
+        self.assertLess(len(groups), 16)
         self.write('one.yaml', ONE)
         self.good('run', 'one.yaml', '--out', 'one', *words)
         servers = 'one/schedule_fifo.json'
