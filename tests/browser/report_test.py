@@ -74,7 +74,8 @@ def test_ten_models_at_a_glance(open_page, kind, request):
     best = [p for p in wins if wins[p] == most]
     lead = next(p for p in best if p not in ('random', 'fifo'))
     answer = page.locator('#answer-text').inner_text().replace('\u00a0', ' ')
-    assert answer.startswith(' and '.join(best) + (' is' if len(best) == 1 else ' are') + ' the fastest')
+    names = best[0] + ' is' if len(best) == 1 else f'{", ".join(best[:-1])} and {best[-1]} are'
+    assert answer.startswith(names + ' the fastest')
     assert ('all 10 points' if most == 10 else f'{most} of 10 points') in answer
     order = sorted(models, key=lambda name: models[name][lead]['random'])
     for name in (order[0], order[-1]):
