@@ -245,7 +245,7 @@ function stalenessPart(results) {
 /** The sections of one point; called again for another. */
 function drawPoint(point, holders) {
   const best = fastest(point.results);
-  holders.answer.replaceChildren(el('p', {class: 'answer', id: 'answer-text'}, kept(answerText(point.results))),
+  holders.answer.replaceChildren(el('p', {class: 'answer', id: holders.words}, kept(answerText(point.results))),
     cards(point.results), el('p', {class: 'verdict'}, kept(best ? best.verdict : point.results[0].verdict)));
   for (const r of point.results.filter((r) => r.deadlock))
     holders.answer.append(el('p', {class: 'note'}, r.policy + ' ends in a deadlock: ' + r.deadlock));
@@ -260,28 +260,27 @@ function resultPart(result, middle) {
   const points = pointsOf(result);
   const holders = {};
   for (const name of ['answer', 'gains', 'helps', 'servers', 'waits']) holders[name] = el('div', {});
-  const answer = section('answer', 'Answer');
   let current = 0;
   const redraw = () => drawPoint(points[current], holders);
   if (points.length > 1) {
+    // Step times of different jobs are no contest.
+    const overall = result.results.some((r) => r.job) ? null : columnsOf(points);
     const choose = select('Point: ', points.map((p) => p.title), 0, (i) => {
       current = i;
       redraw();
       say(answerText(points[i].results));
     });
     choose.box.id = 'point';
-    answer.append(el('div', {class: 'bar-row'}, choose.node));
-  }
-  answer.append(holders.answer);
-  if (points.length > 1) {
-    const columns = [{head: 'point', text: true}, {head: 'fastest', text: true}, {head: 'step time'},
-      {head: 'samples/s'}, {head: 'vs random'}, {head: 'vs fifo'}, {head: 'gap'}];
-    answer.append(table('The fastest policy of each of ' + points.length + ' points', columns, points.map((p) => {
-      const b = fastest(p.results);
-      return b ? [p.title, b.policy, estimateText(b.step_time_s), rateText(b.samples_per_s),
-        gainText(b.gain_over_random, b.gain_over_random_ci95), gainText(b.gain_over_fifo, b.gain_over_fifo_ci95),
-        percent(b.gap)] : [p.title, 'deadlock', '-', '-', '-', '-', '-'];
-    })));
+    byId('subtitle').textContent = points.length + ' points over ' + Object.keys(points[0].results[0].vary).join(', ') +
+      '; the first: ' + result.setup;
+    if (overall) answerOverPoints(section('answer', 'Answer'), overall);
+    holders.words = overall ? 'point-text' : 'answer-text';
+    section(overall ? 'one-point' : 'answer', overall ? 'One point' : 'Answer', el('div', {class: 'bar-row'},
+      choose.node, el('span', {class: 'quiet'}, 'What stands below is of this point, timelines of the first.')),
+    holders.answer);
+  } else {
+    holders.words = 'answer-text';
+    section('answer', 'Answer', holders.answer);
   }
   section('gains', 'Gains and what is left', holders.gains);
   section('helps', 'What would help', holders.helps);

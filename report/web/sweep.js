@@ -9,7 +9,6 @@ const FIGURE_WORDS = {
 const SHARES = new Set(['scaling_efficiency', 'gain_over_random', 'gain_over_fifo', 'gap', 'straggler_effect',
   'busiest_utilisation']);
 const MOST_BINS = 16;
-const MOST_POINTS_OF_TABLE = 200;
 
 const figureText = (figure, value) => value === null || value === undefined ? '-'
   : SHARES.has(figure) ? percent(value, figure.startsWith('gain')) : figure.endsWith('_s') && figure !== 'samples_per_s'
@@ -43,57 +42,39 @@ function pathsOf(sweep) {
   });
 }
 
-/** Positive values over more than a power of ten. */
-const isWide = (path) => Boolean(path.numbers) && Math.min(...path.numbers) > 0 &&
-  Math.max(...path.numbers) > 10 * Math.min(...path.numbers);
-
-function medianOf(list) {
-  if (!list.length) return null;
+/** Least, median and most of any number of values; nulls of none. */
+function spreadOf(list) {
+  if (!list.length) return {least: null, median: null, most: null};
   const sorted = list.slice().sort((a, b) => a - b);
   const n = sorted.length;
-  return n % 2 ? sorted[(n - 1) / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+  return {least: sorted[0], median: n % 2 ? sorted[(n - 1) / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2,
+    most: sorted[n - 1]};
 }
 
-function sweepAnswer(sweep) {
-  const column = (policy, figure) => policy.figures[sweep.figures.indexOf(figure)];
-  const wins = sweep.policies.map(() => 0);
-  let compared = 0;
-  sweep.index.forEach((_, i) => {
-    const times = sweep.policies.map((p) => column(p, 'step_time_s')[i]);
-    const least = Math.min(...times.filter((t) => t !== null));
-    if (!isFinite(least)) return;
-    ++compared;
-    times.forEach((t, k) => { if (t !== null && t <= least * (1 + TIE)) ++wins[k]; });
-  });
+/** Positive values over more than a power of ten. */
+function isWide(path) {
+  const {least, most} = spreadOf(path.numbers || []);
+  return least > 0 && most > 10 * least;
+}
+
+/** How many points there are, and what became of those without a result. */
+function pointsDone(sweep) {
   const bad = sweep.deadlock + sweep.failed;
-  const done = sweep.done + (sweep.done === 1 ? ' point is' : ' points are') + ' done' + (bad ? ', ' + sweep.deadlock +
-    ' end in a deadlock and ' + sweep.failed + ' failed' : '') + ' (of ' + sweep.size + ' before constraints).';
-  if (!compared) return done;
-  const most = Math.max(...wins);
-  const best = sweep.policies.filter((_, k) => wins[k] === most);
-  const names = best.map((p) => p.name).join(' and ');
-  let text = names + (best.length > 1 ? ' are' : ' is') + ' the fastest, or within 0.1 % of it, at ' +
-    percent(most / compared) + ' of the points. ';
-  for (const baseline of ['random', 'fifo']) {
-    const gains = column(best[0], 'gain_over_' + baseline).filter((g) => g !== null);
-    if (!gains.length || best.some((p) => p.name === baseline)) continue;
-    text += 'Against ' + baseline + ' ' + best[0].name + ' gains ' + percent(medianOf(gains), true) +
-      ' in the median (' +
-      percent(Math.min(...gains), true) + ' to ' + percent(Math.max(...gains), true) + '). ';
-  }
-  return text + done;
+  return sweep.done + (sweep.done === 1 ? ' point is' : ' points are') + ' done' + (bad ? ', ' + sweep.deadlock +
+    ' end in a deadlock and ' + sweep.failed + ' failed' : '') + (sweep.done + bad < sweep.size ? ' (of ' + sweep.size +
+    ' before constraints).' : '.');
 }
 
 function policySummary(sweep) {
-  const f = (name) => sweep.figures.indexOf(name);
-  const spread = (figure, list) => list.length ? [Math.min(...list), medianOf(list), Math.max(...list)]
-    .map((v) => figureText(figure, v)) : ['-', '-', '-'];
-  return table('Policies over all points', [{head: 'policy', text: true}, {head: 'points'}, {head: 'step: least'},
-    {head: 'median'}, {head: 'most'}, {head: 'over fifo: least'}, {head: 'median'}, {head: 'most'}],
-      sweep.policies.map((p) => {
-    const times = p.figures[f('step_time_s')].filter((v) => v !== null);
-    const gains = p.figures[f('gain_over_fifo')].filter((v) => v !== null);
-    return [p.name, times.length, ...spread('step_time_s', times), ...spread('gain_over_fifo', gains)];
+  const {wins} = winners(sweep);
+  const heads = ['points', 'fastest at', 'step: least', 'median', 'most', 'over random: least', 'median', 'most',
+    'over fifo: least', 'median', 'most'];
+  return table('Policies over all points; fastest: or within 0.1 % of it', [{head: 'policy', text: true},
+    ...heads.map((head) => ({head}))], sweep.policies.map((p, k) => {
+    const known = (figure) => columnOf(sweep, k, figure).filter((v) => v !== null);
+    const spread = (figure) => Object.values(spreadOf(known(figure))).map((v) => figureText(figure, v));
+    return [p.name, known('step_time_s').length, wins[k], ...spread('step_time_s'), ...spread('gain_over_random'),
+      ...spread('gain_over_fifo')];
   }));
 }
 
@@ -113,18 +94,23 @@ function filtersOf(sweep, paths, changed) {
   return {node, passes, policies};
 }
 
-/** The points that pass, grouped by `key`; median of the figure in each group. */
-function grouped(points, figures, key) {
+/** The points that pass, grouped by `key`: median, least and most of policy k's figure; of one point its interval. */
+function grouped(sweep, points, k, figure, key) {
+  const figures = columnOf(sweep, k, figure);
   const groups = new Map();
   for (const i of points) {
-    const value = figures[i];
-    if (value === null) continue;
-    const k = key(i);
-    if (!groups.has(k)) groups.set(k, []);
-    groups.get(k).push(value);
+    if (figures[i] === null) continue;
+    const at = key(i);
+    if (!groups.has(at)) groups.set(at, []);
+    groups.get(at).push(i);
   }
-  return new Map([...groups].map(([k, list]) => [k, {median: medianOf(list), least: Math.min(...list),
-    most: Math.max(...list), n: list.length}]));
+  return new Map([...groups].map(([at, list]) => {
+    if (list.length === 1) {
+      const one = withInterval(sweep, k, figure, list[0]);
+      return [at, {median: one.mean, least: one.low, most: one.high, n: 1}];
+    }
+    return [at, {...spreadOf(list.map((i) => figures[i])), n: list.length}];
+  }));
 }
 
 function linePlot(path, lines, figure, logX) {
@@ -132,7 +118,7 @@ function linePlot(path, lines, figure, logX) {
   const height = 360;
   const left = 84;
   const right = width - 20;
-  const bottom = height - 46;
+  const bottom = height - (path.numbers ? 46 : 62);
   const all = lines.flatMap((l) => [...l.groups.values()].flatMap((g) => [g.least, g.most]));
   if (!all.length) return el('p', {class: 'note'}, 'No point passes the filters.');
   const low = SHARES.has(figure) ? Math.min(0, ...all) : Math.min(...all);
@@ -150,13 +136,15 @@ function linePlot(path, lines, figure, logX) {
     svg.append(svgEl('line', {x1: left, x2: right, y1: y(t), y2: y(t), class: 'grid'}),
       svgEl('text', {x: left - 8, y: y(t) + 4, 'text-anchor': 'end', class: 'quiet'},
         figure.endsWith('time_s') || figure.endsWith('bound_s') ? roundTime(t) : figureText(figure, t)));
-  let free = -1e9;
+  // Names have two lines, since none can be told from its neighbours.
+  const free = path.numbers ? [-1e9] : [-1e9, -1e9];
   path.bins.forEach((bin, b) => {
     const label = bin.label.length > 24 ? bin.label.slice(0, 23) + '\u2026' : bin.label;
-    const half = 4 * label.length;
-    if (x(b) - half < free) return;
-    free = x(b) + half;
-    svg.append(svgEl('text', {x: x(b), y: bottom + 18, 'text-anchor': 'middle', class: 'quiet'}, label));
+    const half = 3.6 * label.length;
+    const line = free.findIndex((f) => x(b) - half >= f);
+    if (line < 0) return;
+    free[line] = x(b) + half;
+    svg.append(svgEl('text', {x: x(b), y: bottom + 18 + 15 * line, 'text-anchor': 'middle', class: 'quiet'}, label));
   });
   svg.append(svgEl('text', {x: (left + right) / 2, y: height - 6, 'text-anchor': 'middle'}, path.name),
     svgEl('text', {x: 4, y: 13, class: 'quiet'}, FIGURE_WORDS[figure] || figure));
@@ -167,15 +155,17 @@ function linePlot(path, lines, figure, logX) {
     const colour = c[n % c.length];
     svg.append(svgEl('path', {d: list.map(([b, g], i) => (i ? 'L' : 'M') + (x(b) + offset) + ' ' +
       y(g.median)).join(''),
-      fill: 'none', stroke: colour, 'stroke-width': 2.2, 'stroke-dasharray': n >= c.length ? '6 4' : null}));
+      fill: 'none', stroke: colour, 'stroke-width': 2.2, 'stroke-dasharray': n >= c.length ? '6 4' : null,
+    // Nothing lies between two names.
+    opacity: path.numbers ? null : 0.25}));
     for (const [b, g] of list) {
       if (g.most > g.least)
         svg.append(svgEl('line', {x1: x(b) + offset, x2: x(b) + offset, y1: y(g.least), y2: y(g.most), stroke: colour,
           'stroke-width': 1.5, opacity: 0.6}));
       svg.append(svgEl('circle', {cx: x(b) + offset, cy: y(g.median), r: 4, fill: colour}, svgEl('title', {},
         line.name +
-        ', ' + path.bins[b].label + ': ' + figureText(figure, g.median) + ' (' + g.n + ' points, ' +
-        figureText(figure, g.least) + ' to ' + figureText(figure, g.most) + ')')));
+        ', ' + path.bins[b].label + ': ' + figureText(figure, g.median) + (g.most > g.least ? ' (' + (g.n > 1 ? g.n +
+          ' points, ' : '95 %: ') + figureText(figure, g.least) + ' to ' + figureText(figure, g.most) + ')' : ''))));
     }
   });
   return el('div', {}, el('ul', {class: 'legend'}, lines.map((l, n) => el('li', {},
@@ -243,10 +233,10 @@ function pointTable(sweep, paths, points, policies, figure) {
 
 function sweepPart(sweep) {
   byId('subtitle').textContent = 'Sweep over ' + (sweep.paths.join(', ') || 'nothing');
-  section('answer', 'Answer', el('p', {class: 'answer', id: 'answer-text'}, kept(sweepAnswer(sweep))),
-    policySummary(sweep), sweep.errors.length ? table('Points without a result', [{head: 'point'}, {head: 'why',
-      text: true}],
-      sweep.errors) : null);
+  const answer = section('answer', 'Answer');
+  answerOverPoints(answer, sweep, pointsDone(sweep));
+  fill(answer, {}, [policySummary(sweep), sweep.errors.length ? table('Points without a result', [{head: 'point'},
+    {head: 'why', text: true}], sweep.errors) : null]);
   const paths = pathsOf(sweep);
   const shown = Object.keys(FIGURE_WORDS);
   const wide = paths.map((_, k) => k).filter((k) => paths[k].bins.length > 1);
@@ -264,16 +254,16 @@ function sweepPart(sweep) {
   function draw() {
     const list = sweep.index.map((_, i) => i).filter(filters.passes);
     passing.textContent = list.length + ' of ' + sweep.index.length + ' points pass the filters';
-    const f = sweep.figures.indexOf(state.figure);
     if (paths.length) {
       const px = paths[state.x];
       const log = state.log && px.numbers && px.numbers.every((v) => v > 0);
-      lines.replaceChildren(linePlot(px, sweep.policies.filter((_, k) => filters.policies[k]).map((p) => ({name: p.name,
-        groups: grouped(list, p.figures[f], (i) => px.binOf[px.values[i]])})), state.figure, log));
+      const on = sweep.policies.map((_, k) => k).filter((k) => filters.policies[k]);
+      lines.replaceChildren(linePlot(px, on.map((k) => ({name: sweep.policies[k].name, groups: grouped(sweep, list, k,
+        state.figure, (i) => px.binOf[px.values[i]])})), state.figure, log));
     }
     if (wide.length > 1 && state.hx !== state.hy) {
       const [px, py] = [paths[state.hx], paths[state.hy]];
-      heat.replaceChildren(heatMap(px, py, grouped(list, sweep.policies[state.policy].figures[f], (i) =>
+      heat.replaceChildren(heatMap(px, py, grouped(sweep, list, state.policy, state.figure, (i) =>
         px.binOf[px.values[i]] * MOST_BINS * 2 + py.binOf[py.values[i]]), state.figure));
     } else {
       heat.replaceChildren(el('p', {class: 'note'}, 'A heat map needs two different axes.'));
@@ -300,7 +290,7 @@ function sweepPart(sweep) {
         draw();
       }}), 'logarithmic')), el('p', {class: 'quiet'},
         'Dots: median over the points that differ in other fields; lines: ' +
-      'their least and most.'), lines);
+      'their least and most, of a single point its 95 % interval.'), lines);
   }
   if (wide.length > 1) {
     section('heat-map', 'Over two fields', el('div', {class: 'bar-row'}, choose('Across: ', 'heat-x', names, 'hx',

@@ -16,6 +16,7 @@ BINARY = pathlib.Path(os.environ.get('STRETTO_BINARY', SOURCE / 'build/check/app
 HOSTILE = ['</script><script>window.hacked=1</script>', '<img src=x onerror="window.hacked=1">',
            '"><svg onload=window.hacked=1>', "'-window.hacked=1-'", '{{constructor}}', 'a\u2028b\u2029c',
            '<!--<script>']
+FEW_STEPS = ('--set', 'runs.iterations=3', '--set', 'runs.replications=3')
 
 
 def stretto(folder, *arguments):
@@ -42,6 +43,20 @@ def sweep(folder):
     stretto(folder, 'sweep', 'configs/experiments/sweep_network.yaml', '--store', 'sweep.sqlite')
     stretto(folder, 'report', 'sweep.sqlite', '-o', 'sweep.html')
     return folder / 'sweep.html'
+
+
+@pytest.fixture(scope='session')
+def ten_models(folder):
+    stretto(folder, 'run', 'configs/experiments/ten_models.yaml', '--out', 'ten', *FEW_STEPS)
+    stretto(folder, 'report', 'ten', '-o', 'ten.html')
+    return folder / 'ten.html'
+
+
+@pytest.fixture(scope='session')
+def ten_models_sweep(folder):
+    stretto(folder, 'sweep', 'configs/experiments/ten_models.yaml', '--store', 'ten.sqlite', *FEW_STEPS)
+    stretto(folder, 'report', 'ten.sqlite', '-o', 'ten_sweep.html')
+    return folder / 'ten_sweep.html'
 
 
 @pytest.fixture(scope='session')

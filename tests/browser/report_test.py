@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reports in a real browser: no errors, no requests, pointing, zooming, searching, filtering, keys, print, size."""
+import re
+
 import pytest
 
 from conftest import HOSTILE, data_of, steps_of, stretto
@@ -22,14 +24,92 @@ def test_the_answer_comes_first(open_page, quickstart):
     assert page.locator('h1').inner_text() == 'quickstart'
     first_point = [r for r in result['results'] if r['vary'] == result['results'][0]['vary']]
     best = min(first_point, key=lambda r: r['step_time_s']['mean'])
-    answer = page.locator('#answer-text').inner_text()
+    answer = page.locator('#point-text').inner_text()
     assert answer.startswith(best['policy'] + ' is the fastest: ')
     assert f"{best['gap'] * 100:.1f}" in answer
     sections = page.locator('main section').evaluate_all('list => list.map((s) => s.id)')
-    assert sections == ['answer', 'gains', 'helps', 'timeline', 'path', 'use', 'causes', 'servers', 'waits',
-                        'assumptions', 'origin']
+    assert sections == ['answer', 'one-point', 'gains', 'helps', 'timeline', 'path', 'use', 'causes', 'servers',
+                        'waits', 'assumptions', 'origin']
+    over_all = page.locator('#answer-text').inner_text()
+    assert 'at both points' in over_all
     page.locator('#point').select_option(index=1)
-    assert page.locator('#answer-text').inner_text() != answer
+    assert page.locator('#point-text').inner_text() != answer
+    assert page.locator('#answer-text').inner_text() == over_all
+
+
+def test_one_point_is_the_answer_itself(open_page, folder):
+    stretto(folder, 'report', 'configs/experiments/quickstart.yaml', '-o', 'one.html', '--bars', '0', '--set',
+            'vary={}', '--set', 'policies=[tac]', '--set', 'runs={iterations: 3, warm_up: 1, replications: 2}')
+    page = open_page(folder / 'one.html')
+    assert page.locator('#answer-text').inner_text().startswith('tac is the fastest: ')
+    assert page.locator('#one-point, #point, #over-points').count() == 0
+
+
+def columns_of(file, kind):
+    """{model: {policy: {step time, gain over random}}} of a report of a result or of a sweep over models."""
+    found = {}
+    if kind == 'ten_models':
+        for r in data_of(file, 'result')['results']:
+            found.setdefault(r['vary']['workload.model'], {})[r['policy']] = {
+                'step': r['step_time_s']['mean'], 'random': r['gain_over_random']}
+        return found
+    sweep = data_of(file, 'sweep')
+    step, gain = (sweep['figures'].index(name) for name in ('step_time_s', 'gain_over_random'))
+    for i, value in enumerate(sweep['values'][0]):
+        found[sweep['texts'][0][value]] = {
+            p['name']: {'step': p['figures'][step][i], 'random': p['figures'][gain][i]} for p in sweep['policies']}
+    return found
+
+
+@pytest.mark.parametrize('kind', ['ten_models', 'ten_models_sweep'])
+def test_ten_models_at_a_glance(open_page, kind, request):
+    file = request.getfixturevalue(kind)
+    page = open_page(file)
+    models = columns_of(file, kind)
+    assert len(models) == 10
+    # In words: who wins how often, and where the gain is least and greatest.
+    wins = {p: sum(m[p]['step'] <= 1.001 * min(q['step'] for q in m.values()) for m in models.values())
+            for p in ('random', 'fifo', 'tic', 'tac')}
+    most = max(wins.values())
+    best = [p for p in wins if wins[p] == most]
+    lead = next(p for p in best if p not in ('random', 'fifo'))
+    answer = page.locator('#answer-text').inner_text().replace('\u00a0', ' ')
+    names = best[0] + ' is' if len(best) == 1 else f'{", ".join(best[:-1])} and {best[-1]} are'
+    assert answer.startswith(names + ' the fastest')
+    assert ('all 10 points' if most == 10 else f'{most} of 10 points') in answer
+    order = sorted(models, key=lambda name: models[name][lead]['random'])
+    for name in (order[0], order[-1]):
+        gain = models[name][lead]['random'] * 100
+        assert re.search(rf'{re.escape(f"{gain:+.1f} %")}[^(;]*\({name}\)', answer), (answer, name, gain)
+    # As a chart: models by gain, each policy with its interval to scale.
+    titles = page.locator('#over-points title').evaluate_all('list => list.map((t) => t.textContent)')
+    assert [t for t in titles if t in models] == order[::-1]
+    marks = {}
+    for circle in page.locator('#over-points circle').all():
+        marks.setdefault(circle.text_content().split(':')[0], []).append(float(circle.get_attribute('cx')))
+    assert len(marks) == 30 and all(f'{p}, {name}' in marks for p in ('fifo', 'tic', 'tac') for name in models)
+    x = {name: marks[f'{lead}, {name}'][0] for name in models}
+    for name in order[1:-1]:
+        share = (models[name][lead]['random'] - models[order[0]][lead]['random']) / (
+            models[order[-1]][lead]['random'] - models[order[0]][lead]['random'])
+        assert abs((x[name] - x[order[0]]) / (x[order[-1]] - x[order[0]]) - share) < 0.01
+    # As a table: the fastest of each.
+    rows = page.locator('#answer table').first.locator('tbody tr')
+    assert rows.count() == 10
+    for row in rows.all():
+        cells = row.locator('th, td').all_inner_texts()
+        assert models[cells[1]][cells[2]]['step'] == min(q['step'] for q in models[cells[1]].values())
+
+
+def test_categories_of_a_sweep_keep_their_names(open_page, ten_models_sweep):
+    page = open_page(ten_models_sweep)
+    drawn = page.locator('#lines text').all_text_contents()
+    for name in columns_of(ten_models_sweep, 'sweep'):
+        assert name in drawn
+    # A group of one point shows its interval.
+    page.locator('#figure').select_option(label='gain over random')
+    told = page.locator('#lines circle').all_text_contents()
+    assert any('95 %: ' in text for text in told)
 
 
 def test_pointing_at_a_bar(open_page, quickstart):
@@ -170,7 +250,7 @@ def test_hostile_names_stay_text(open_page, hostile):
     assert 'window.hacked=1' in page.locator('#path details').first.inner_text()
 
 
-@pytest.mark.parametrize('kind', ['quickstart', 'sweep'])
+@pytest.mark.parametrize('kind', ['quickstart', 'sweep', 'ten_models', 'ten_models_sweep'])
 def test_everything_has_a_name(open_page, kind, request):
     page = open_page(request.getfixturevalue(kind))
     page.keyboard.press('Tab')
@@ -200,8 +280,9 @@ def test_dark_light_and_print(open_page, quickstart):
     assert page.pdf()[:5] == b'%PDF-'
 
 
-def test_a_narrow_screen_does_not_scroll_sideways(open_page, quickstart):
-    page = open_page(quickstart)
+@pytest.mark.parametrize('kind', ['quickstart', 'ten_models_sweep'])
+def test_a_narrow_screen_does_not_scroll_sideways(open_page, kind, request):
+    page = open_page(request.getfixturevalue(kind))
     page.set_viewport_size({'width': 390, 'height': 800})
     settled(page)
     assert page.evaluate('document.documentElement.scrollWidth') <= 390

@@ -26,9 +26,12 @@ namespace {
 namespace fs = std::filesystem;
 using study::Store;
 
-// A folder of this process, empty again at the end.
+// A folder of this process and name, removed at the end.
 struct Scratch {
-  Scratch() { fs::create_directories(folder); }
+  explicit Scratch(const char* name)
+      : folder(fs::temp_directory_path() / fmt::format("stretto_{}_{}", ::getpid(), name)) {
+    fs::create_directories(folder);
+  }
   ~Scratch() {
     std::error_code error;
     fs::remove_all(folder, error);
@@ -40,7 +43,7 @@ struct Scratch {
     std::ofstream(path, std::ios::binary) << text;
     return path;
   }
-  const fs::path folder = fs::temp_directory_path() / fmt::format("stretto_{}", ::getpid());
+  const fs::path folder;
 };
 
 using Points = std::map<std::int64_t, study::StoredPoint>;
@@ -48,7 +51,7 @@ using Points = std::map<std::int64_t, study::StoredPoint>;
 // The points of the seed, by the hash of their sweep.
 const std::map<std::string, Points>& stored_points() {
   static const std::map<std::string, Points> all = [] {
-    const Scratch scratch;
+    const Scratch scratch("seed");
     Store store(scratch.write("seed", file::read(source_path("tests/fuzz/corpus/store/points.sqlite"))),
                 Store::Access::Read);
     std::map<std::string, Points> found;
@@ -153,7 +156,7 @@ std::string with_sums(std::string log) {
 }  // namespace
 
 bool read_store(const std::string& text) {
-  const Scratch scratch;
+  const Scratch scratch("store");
   read_and_write(scratch, scratch.write("read", text));
   return true;
 }
@@ -163,7 +166,7 @@ bool read_log(const std::string& text) {
   bool accepted = false;
   std::optional<UserError> refused;
   for (const std::string& log : {text, with_sums(text)}) {
-    const Scratch scratch;
+    const Scratch scratch("log");
     const std::string path = scratch.write("read", store);
     scratch.write("read-wal", log);
     try {
