@@ -36,12 +36,14 @@ def graph_of(model):
         labels = tf.random.uniform([BATCH], maxval=CLASSES, dtype=tf.int32, name='labels')
         with slim.arg_scope(scope_function(**arguments)):
             logits, ends = getattr(module, function)(images, num_classes=CLASSES, is_training=True)
-        v1.losses.sparse_softmax_cross_entropy(labels, tf.squeeze(logits))
+        if logits.shape.rank == 4:
+            logits = tf.squeeze(logits, [1, 2])
+        v1.losses.sparse_softmax_cross_entropy(labels, logits)
         if 'AuxLogits' in ends:
             v1.losses.sparse_softmax_cross_entropy(labels, ends['AuxLogits'], weights=0.4)
         count = v1.train.get_or_create_global_step()
         train = v1.train.GradientDescentOptimizer(0.01).minimize(v1.losses.get_total_loss(), global_step=count)
-        step = tf.group(train, *v1.get_collection(v1.GraphKeys.UPDATE_OPS))
+        step = tf.group(train, *v1.get_collection(v1.GraphKeys.UPDATE_OPS), name='train_op')
     return v1.graph_util.extract_sub_graph(graph.as_graph_def(add_shapes=True), [step.name])
 
 

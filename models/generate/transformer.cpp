@@ -144,7 +144,7 @@ std::vector<Field> transformer_fields() {
        FieldKind::Choice,
        1,
        "bert gpt"},
-      {"layers", "24 if left out", 1, 1'000, {24}},
+      {"layers", "blocks of attention and the network behind it; 24 if left out", 1, 1'000, {24}},
       {"hidden", "width of the layers; 1024 if left out", 1, 1'000'000, {1024}},
       {"heads", "of the attention, a divisor of hidden; hidden / 64 if left out", 1, 10'000},
       {"ffn", "width inside the network behind the attention; 4 x hidden if left out", 1, 10'000'000},

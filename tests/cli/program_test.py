@@ -153,8 +153,8 @@ class Init(program.ProgramTest):
         text = self.good('run', 'what_if.yaml', *small, '--set', 'vary={workload.generate.recommender.batch: [8, 16]}')
         self.assertIn('workload.generate.recommender.batch', text)
         self.good('search', 'what_if.yaml', *small, '--budget', '200', '--quiet', '-o', 'best.json')
-        said = self.good('verify', 'best.json', '--experiment', 'what_if.yaml', *small)
-        self.assertTrue(said.endswith('Verified.\n'))
+        verified = self.good('verify', 'best.json', '--experiment', 'what_if.yaml', *small)
+        self.assertTrue(verified.endswith('Verified.\n'))
         self.good('run', 'what_if.yaml', *small, '--out', 'kept')
         self.good('reproduce', 'kept')
 

@@ -177,8 +177,8 @@ TEST(Transformer, HasThePublishedOperationsOfBertBase) {
   EXPECT_NEAR(encoder / (2 * 85'054'464.0 * 128 + 4.0 * 128 * 768 * 12 * 128), 1, 0.005);
 }
 
-// Narayanan et al. 2021, equation 3: 96 B s l h^2 (1 + s / (6 h) + V / (16 l h)) with the forward pass done twice,
-// hence a quarter less (and a third more of V, which is not done twice) without. Exact.
+// Narayanan et al. 2021, equation 3: 96 B s l h^2 (1 + s / (6 h) + V / (16 l h)) with the layers' forward pass done
+// twice; without, 72 and 12 in place of 96 and 16. Exact.
 TEST(Transformer, HasThePublishedOperationsOfGpt) {
   for (const auto& [layers, hidden, sequence] : {std::tuple{12, 768, 1024}, {24, 1024, 512}, {3, 256, 64}}) {
     const Graph g = made("transformer", {{"architecture", {1}},

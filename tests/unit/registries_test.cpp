@@ -232,7 +232,7 @@ TEST_F(Registries, ChangesWithTheirOwnPolicyAreOneForAllPolicies) {
 }
 
 // Two workers and two servers at one rate, 8 ms: all NICs twice as fast do more (6 ms) than those of one side. One
-// server: its NIC alone does what all do, and workers that start one after the other (8 ms in place of 10) cost nothing.
+// server: its NIC alone does what all do, and workers that start one after the other (8 ms, not 10) cost nothing.
 TEST_F(Registries, WhatIfsNameTheLinksThatTheyChange) {
   const std::string network = "the whole network 2x faster (worker NICs, server NICs)";
   const std::string starts = "workers that start one after the other (policy staggered)";
