@@ -245,8 +245,8 @@ class Init(program.ProgramTest):
         trace = json.loads((program.SOURCE / 'tests/fixtures/kineto_ddp.json').read_text(encoding='utf-8'))
         trace['traceEvents'] = [e for e in trace['traceEvents'] if not e['name'].startswith('nccl')]
         name = self.write('one_gpu.json', json.dumps(trace))
-        left_out = ('the backward pass (320.0 us, 64.0 % of the device time): the workload has no gradients, so it runs '
-                    'as inference')
+        left_out = ('the backward pass (320.0 us, 64.0 % of the device time): the workload has no gradients, so it '
+                    'runs as inference')
         self.assertIn(f'left out: {left_out}\n', self.init('--import', name).stdout)
         text = (self.folder / 'what_if.yaml').read_text(encoding='utf-8')
         self.assertIn('mode: inference', text)
