@@ -265,9 +265,10 @@ struct SlimNet {
 };
 
 // Variables and MiB: the TicTac paper's table. Operations: the networks' own, counted from shapes by hand and by
-// TensorFlow's profiler, to be met within 1 %. ResNet-152 is not in that table: the 60,192,808 variables that torchvision
-// counts without the 75,712 scales of normalised channels, which are left out here; operations of ResNet-101 and of
-// 4 + 13 more units. He et al. 2015 say 11.3e9 multiply-adds, 3.5 % more: TF-Slim's strides come at other places.
+// TensorFlow's profiler, to be met within 1 %. ResNet-152 is not in that table: the 60,192,808 variables that
+// torchvision counts without the 75,712 scales of normalised channels, which are left out here; operations of
+// ResNet-101 and of 4 + 13 more units. He et al. 2015 say 11.3e9 multiply-adds, 3.5 % more: TF-Slim's strides come at
+// other places.
 constexpr std::array<SlimNet, 11> kSlimNets = {{
     {"alexnet_v2", 16, 191.89, 1.482},
     {"inception_v1", 116, 25.24, 3.010},
