@@ -13,7 +13,6 @@
 
 namespace stretto::experiment {
 
-<<<<<<< HEAD
 // Under changes with a policy of their own, by text: equal whatever policy of the point is asked about.
 struct ChangedTime {
   std::optional<double> mean_s;  // of a step
@@ -23,20 +22,14 @@ using OwnPolicyTimes = std::map<std::string, ChangedTime>;
 
 // `base_time`: mean step time of `policy` on `setup`, s. Changes, of which only those that the setup can take:
 //   hardware  worker NICs, server NICs, links between switches, NVLink, devices, copies or service threads twice as
-//             fast or many; one more server, twice the servers (where the fabric has a place for them)
+//             fast or many; all of the network where that is worth more than each part; one more server, twice the
+//             servers (where the fabric has a place for them)
+//   order     workers that start one after the other under staggered, a policy of its own
 //   layout    variables cut over all servers
 //   mode      no barrier; slices without a barrier under layer_priority, all-reduce under wfbp: policies of their own,
 //             simulated once and kept in `known`
 // Random orders are drawn in fewer replications than the main run's. Gains go to result.what_if; a change that the
 // policy's plan does not go with (slices larger than its credit, say) to result.not_tried. Cost: one short run each.
-=======
-// `base_time`: mean step time of `policy` on `setup`, s. Changes: worker or server NICs or the links between
-// switches twice as fast, all of these where that is worth more than each, one more server (where the fabric has a
-// place for it), variables cut over all servers, twice as fast devices, twice the service threads, no barrier, workers
-// that start one after the other; only those that the setup can take. Random orders are drawn in fewer replications
-// than the main run's. Gains go to result.what_if; a change that the policy's plan does not go with (slices larger than
-// its credit, say) to result.not_tried. Cost: one short run each.
->>>>>>> newcomer
 void what_if(const Setup& setup, const PolicySpec& policy, double base_time, const SimulateOptions& options,
              OwnPolicyTimes& known, analysis::PolicyResult& result);
 

@@ -153,7 +153,8 @@ class Parser {
   std::vector<Diagnostic> errors_;
 };
 
-void build(const std::vector<Layer>& layers, graph::Graph& g, ImportReport& report) {
+// Says which updates the graph lacks, if any.
+std::string build(const std::vector<Layer>& layers, graph::Graph& g, ImportReport& report) {
   OpId last;
   std::size_t empty = 0;
   const auto add = [&](std::string name, Phase phase, std::int64_t ns, bool keep) {
@@ -189,24 +190,18 @@ void build(const std::vector<Layer>& layers, graph::Graph& g, ImportReport& repo
       g.parameters[--parameter].gradient = last;
     add(l.name + "/inputs", Phase::Backward, l.time_ns[1], false);
   }
-<<<<<<< HEAD
   note_count(report.dropped, empty, "ops of no time");
   note_count(report.dropped,
              static_cast<std::size_t>(
                  std::count_if(layers.begin(), layers.end(), [](const Layer& l) { return l.names_parallelisation; })),
              "layers name a parallelisation of their own: their collectives tell it");
-  if (updates_ns > 0)
-    report.dropped.push_back(
-        fmt::format("{:.3f} ms of updates: a workload has none of its own", static_cast<double>(updates_ns) * 1e-6));
-=======
-  if (empty > 0) report.dropped.push_back(fmt::format("{} ops of no time", empty));
+  std::string updates;
   if (updates_ns > 0) {
-    const std::string updates = fmt::format("{:.3f} ms of updates", static_cast<double>(updates_ns) * 1e-6);
+    updates = fmt::format("{:.3f} ms of updates", static_cast<double>(updates_ns) * 1e-6);
     report.dropped.push_back(updates + ": a workload has none of its own");
-    g.source += "; without " + updates;  // simulated steps lack them
   }
->>>>>>> newcomer
   report.guessed.emplace_back("times are ns: the file has no unit, ASTRA-sim counts so at 1 GHz");
+  return updates;
 }
 
 // Of a graph that has passed graph::check, so that its sums fit.
@@ -230,23 +225,10 @@ bool is_astra_sim(std::string_view text) {
 ImportResult import_astra_sim(const std::string& text, const std::string& path, const ImportOptions& options) {
   ImportResult result;
   const std::vector<Layer> layers = Parser(text, path).parse();
-<<<<<<< HEAD
-  build(layers, result.graph, result.report);
+  const std::string updates = build(layers, result.graph, result.report);
   finish_graph(result, path, options, {"astra-sim", "ASTRA-sim text workload", "file"});
+  if (!updates.empty()) result.graph.source += "; without " + updates;  // simulated steps lack them
   report_totals(result.graph, layers.size(), result.report);
-=======
-  const std::string leaf = path.substr(path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1);
-  const std::string stem = leaf.substr(0, leaf.find('.'));
-  g.name = !options.name.empty() ? options.name : stem.empty() ? "astra-sim" : stem;
-  g.source = options.source.empty() ? "ASTRA-sim text workload " + leaf : options.source;
-  g.batch = options.batch.value_or(1);
-  build(layers, g, result.report);
-  std::vector<Diagnostic> wrong = graph::check(g);
-  for (Diagnostic& d : wrong) d.span.file = path;
-  if (!wrong.empty()) throw UserError(std::move(wrong));
-  report_totals(g, layers.size(), result.report);
-  if (!options.batch) result.report.guessed.emplace_back("batch 1: the file does not say it; --batch sets it");
->>>>>>> newcomer
   return result;
 }
 

@@ -282,17 +282,10 @@ ImportResult to_workload(const KinetoTrace& trace, ImportReport report, const st
   if (kernels.empty()) refuse_file(path, "the step has only broadcasts and barriers");
   result.device = "gpu";
   Builder builder(trace, kernels);
-<<<<<<< HEAD
   builder.build(result.graph, result.report);
   finish_graph(result, path, options, {"kineto", "PyTorch Kineto trace", "trace"});
   builder.report_totals(result.graph, result.report);
-=======
-  builder.build(g, result.report);
-  check(g, path);
-  builder.report_totals(g, result.report);
-  g.source += "; without " + builder.idle_text();  // simulated steps lack them
-  if (!options.batch) result.report.guessed.push_back("batch 1: the trace does not say it; --batch sets it");
->>>>>>> newcomer
+  result.graph.source += "; without " + builder.idle_text();  // simulated steps lack them
   return result;
 }
 
