@@ -213,8 +213,8 @@ TEST_F(Registries, WhatAPlanDoesNotGoWithIsNotTried) {
   EXPECT_TRUE(out.result.results.front().not_tried.empty());
 }
 
-// Two workers and two servers at one rate, 8 ms: all NICs twice as fast do more (6 ms) than those of one side. One
-// server: its NIC alone does what all do, and workers that start one after the other (8 ms in place of 10) cost nothing.
+// Two workers and two servers at one rate, 8 ms: all NICs twice as fast do more (6 ms) than those of one side.
+// One server: its NIC alone does what all do, and workers that start one after the other take 8 ms in place of 10.
 TEST_F(Registries, WhatIfsNameTheLinksThatTheyChange) {
   const std::string network = "the whole network 2x faster (worker NICs, server NICs)";
   const std::string starts = "workers that start one after the other (policy staggered)";
