@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a search left out, in sentences: the dimensions that the section `search` does not name, and, where none of the
-// orders has start offsets, what one try of them would take: policy `staggered` under the layout found, simulated as the
-// found plan was. Cost: that of simulating one policy.
+// orders has start offsets, what one try of them would take: policy `staggered` under the layout found, simulated as
+// the found plan was. Cost: that of simulating one policy.
 #pragma once
 
 #include <string>

@@ -162,7 +162,8 @@ class Verify(program.ProgramTest):
         gains = {}
         for group in (1, 2):
             self.search(*where, '--set', f'search={{group: [{group}], methods: [local]}}')
-            result = json.loads(self.good('explain', 'best.json', '--experiment', 'one.yaml', '--format', 'json', *where))
+            result = json.loads(
+                self.good('explain', 'best.json', '--experiment', 'one.yaml', '--format', 'json', *where))
             gains[group] = {c['change']: c['gain'] for c in result['changes']}
         self.assertGreater(gains[1][row], 0.2)
         self.assertNotIn(row, gains[2])
