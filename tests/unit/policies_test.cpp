@@ -320,9 +320,9 @@ TEST(Staggered, AGroupMayNeedTheServerLongerThanAWorkerPulls) {
     EXPECT_EQ(offsets()[static_cast<std::size_t>(w)], Duration::ns(97'500) * w) << w;
 }
 
-// Two layers; pulls of one worker take 2 us. The second layer has 9 of 10 bytes; ops of 10 us hide its pull and push, and
-// the step takes 46.4 us by ones, 44.8 in pairs and 41.6 together. With ops of 4 us 22.4, 20.8 and 24; of 1 us 12, 14
-// and 18.
+// Two layers; pulls of one worker take 2 us. The second layer has 9 of 10 bytes; ops of 10 us hide its pull and push,
+// and the step takes 46.4 us by ones, 44.8 in pairs and 41.6 together. With ops of 4 us 22.4, 20.8 and 24; of 1 us 12,
+// 14 and 18.
 TEST(Staggered, ComputeHidesTransfersOfLargerGroups) {
   const auto offsets = [](std::int64_t us) {
     auto g = make_graph({"a", "b"}, {{us, {0}}, {us, {1}, {0}}, {us, {1}, {1}}, {us, {0}, {2}}});
