@@ -4,6 +4,7 @@
 // damages the seeds in the normal run; fuzzer.cpp hands a target to libFuzzer (Meson option `fuzz`, clang only).
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@ struct Target {
   bool (*read)(const std::string& text);  // true: accepted; throws UserError
   std::vector<std::string> seeds;         // files from the root of the sources; those of tests/fuzz/corpus/NAME too
   std::vector<std::string> tokens;        // of the format, for random edits
+  std::uint64_t trials = 4000;            // of a quick run: fewer where one takes milliseconds
 };
 
 std::span<const Target> targets();
