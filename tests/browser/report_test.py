@@ -41,7 +41,7 @@ def test_one_point_is_the_answer_itself(open_page, folder):
     stretto(folder, 'report', 'configs/experiments/quickstart.yaml', '-o', 'one.html', '--bars', '0', '--set',
             'vary={}', '--set', 'policies=[tac]', '--set', 'runs={iterations: 3, warm_up: 1, replications: 2}')
     page = open_page(folder / 'one.html')
-    assert page.locator('#answer-text').inner_text().startswith('tac is the fastest: ')
+    assert ' is the fastest: ' in page.locator('#answer-text').inner_text()
     assert page.locator('#one-point, #point, #over-points').count() == 0
 
 

@@ -282,12 +282,20 @@ std::span<const Target> targets() {
        read_store,
        {},
        {std::string(1, '\0'), std::string(8, '\0'), "\x01", "\x7f", "\x80", "\xff\xff\xff\xff", "SQLite format 3",
-        "strt", "CREATE TABLE ", "CREATE VIEW ", "points", "results", "TEXT", "done", "failed", "[\"", "\"]"}},
+        "strt", "CREATE TABLE ", "CREATE VIEW ", "points", "results", "TEXT", "done", "failed", "[\"", "\"]"},
+       "",
+       "",
+       "",
+       1000},
       {"store_log",
        read_log,
        {},
        {std::string(1, '\0'), std::string(8, '\0'), "\x01", "\x7f", "\x80", "\xff\xff\xff\xff", "\x37\x7f\x06\x82",
-        "points", "done", "failed"}},
+        "points", "done", "failed"},
+       "",
+       "",
+       "",
+       400},
   };
   return all;
 }

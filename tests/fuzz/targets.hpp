@@ -4,6 +4,7 @@
 // damages the seeds in the normal run; fuzzer.cpp hands a target to libFuzzer (Meson option `fuzz`, clang only).
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@ struct Target {
   const char* format = "";                // a row of io::importers()
   const char* graph = "";                 // the GraphDef beside a trace, from the root of the sources; empty: none
   const char* variables = "";             // the table of variables' bytes, likewise
+  std::uint64_t trials = 4000;            // of a quick run: fewer where one takes milliseconds
 };
 
 std::span<const Target> targets();

@@ -38,7 +38,7 @@ TEST_P(FuzzTarget, SeedsAreReplayed) {
 
 TEST_P(FuzzTarget, CutsAndDamage) {
   RandomStream random(1, std::string("fuzz/") + target_.name);
-  const std::uint64_t n = test::trials(4000);
+  const std::uint64_t n = test::trials(target_.trials);
   for (std::uint64_t i = 0; i < n; ++i) {
     const std::string& seed = seeds_[i % seeds_.size()];
     const std::string text =
