@@ -234,27 +234,29 @@ std::string help_sentence(const PolicyResult& result) {
   if (changes.front()->gain < kNoticeable)
     return fmt::format(" None of the {} changes tried gains 1 % (most: {}).", changes.size(),
                        change_text(*changes.front()));
-  std::string text;
+  std::string free;
   std::string others;
   std::size_t listed = 0;
   for (const WhatIf* w : changes) {
     if (w->gain < kNoticeable) break;
     if (w->kind == ChangeKind::Hardware || w->kind == ChangeKind::Mode) {
       if (listed++ < kChangesListed) others += (others.empty() ? "" : "; ") + change_text(*w);
-    } else if (text.empty()) {
-      text = " What helps without new hardware: " + change_text(*w);
+    } else if (!free.empty()) {
+      free += "; " + change_text(*w);
+    } else {
+      free = change_text(*w);
       if (const double bound = result.lower_bound_any_layout_s.value.value_or(0); bound > 0) {
         const double left = result.step_time.estimate.mean / (1 + w->gain) / bound - 1;
-        text += fmt::format(
+        free += fmt::format(
             " (at most {} is left after that for any layout and order on this "
             "hardware, in this training mode)",
             percent(std::max(0.0, left)));
       }
-      text += ".";
     }
   }
-  if (!others.empty()) text += fmt::format(" What{} helps: {}.", text.empty() ? "" : " else", others);
-  return text;
+  const std::string text = free.empty() ? "" : " What helps without new hardware: " + free + ".";
+  if (others.empty()) return text;
+  return text + fmt::format(" What{} helps: {}.", text.empty() ? "" : " else", others);
 }
 
 std::string not_tried_sentence(const PolicyResult& result) {

@@ -80,7 +80,7 @@ class Validation(unittest.TestCase):
             for i, cell in enumerate(json.loads(data)['cells']):
                 steps = [max(worker['step_ms'] for worker in step) for step in cell['steps']]
                 found.append(f'{words(entry["file"][:-len(".json")], i)} {statistics.mean(steps):.1f} | '
-                             f'{statistics.stdev(steps):.1f} | ')
+                             f'{round(statistics.stdev(steps), 3):.1f} | ')
         rows = re.findall(r'^(\| .*? \| [0-9.]+ \| [0-9.]+ \| )[0-9.]+ \| [+-][0-9.]+ % \|', committed, re.MULTILINE)
         self.assertEqual(sorted(rows), sorted(found))
         return {entry['file'] for entry in manifest['inputs']}
