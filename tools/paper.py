@@ -71,9 +71,13 @@ def cached(cells, name, make):
     return json.loads(file.read_text(encoding='utf-8'))
 
 
+def network(model):
+    return ROOT / f'configs/workloads/slim_{model}.workload.json.gz'
+
+
 def inputs(name, model):
     return (CONFIGS / f'{name}.yaml', CONFIGS / 'base.yaml', ROOT / 'configs/devices/k80_roofline.yaml',
-            ROOT / f'configs/workloads/slim_{model}.workload.json.gz')
+            network(model))
 
 
 def orders(program, cells, model, mode):
