@@ -125,7 +125,7 @@ def seconds(cells, name, more):
 
 def manifest(program, threads, took):
     files = sorted({*CONFIGS.glob('*.yaml'), ROOT / 'configs/devices/k80_roofline.yaml',
-                    *(ROOT / 'configs/workloads').glob('slim_*.workload.json.gz')})
+                    *map(network, paper_page.MODELS)})
     return {'format': 'stretto-paper-manifest', 'version': 1, 'command': 'tools/paper.py',
             'program': call(program, '--version').split('\n')[0], 'threads': threads, 'seconds': round(took),
             'inputs': {str(f.relative_to(ROOT)): hashlib.sha256(f.read_bytes()).hexdigest() for f in files}}
