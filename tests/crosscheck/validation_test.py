@@ -104,6 +104,19 @@ class Validation(unittest.TestCase):
                                    f'{"fitted" if name in fitted else ""} |')
         self.assertEqual(files, {f'{setup.name}.json' for setup in models.SETUPS})
 
+    def test_real_networks(self):
+        folder = SOURCE / 'results/validation/tf_cluster/real_nets'
+        now = self.tool('tf_real_nets', 'table', folder)
+        committed = SUMMARY.findall((folder / 'README.md').read_text(encoding='utf-8'))
+        self.assertGreaterEqual(len(committed), 4)
+        for (mean, _), (was, _) in zip(SUMMARY.findall(now), committed, strict=True):
+            self.assertLessEqual(float(mean), float(was) + 0.5, now)
+        sys.path.insert(0, str(SOURCE / 'tools/validation'))
+        import tf_real_nets as study  # pylint: disable=import-outside-toplevel
+        setups, orders = {setup.name: setup for setup in study.SETUPS}, list(study.POLICIES)
+        self.hold_measured(folder, lambda name, i: f'| {setups[name].net} | {setups[name].rate} | '
+                           f'{setups[name].time} | {orders[i]} |')
+
     def test_the_study_of_real_networks(self):
         """Its table of invented steps, each set-up measured twice, with a shipped workload as the profile."""
         sys.path.insert(0, str(SOURCE / 'tools/validation'))
