@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the files spec_*.cpp share, private to the specification: each holds the rows of one section of the format.
-// A new section is one file pair like spec_search, its function below and one line in spec_fields.cpp.
+// A new section is one file pair like search, its function below and one line in fields.cpp.
 #pragma once
 
 #include <cstdint>
