@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "app/join.hpp"
 #include "sim/base/diagnostic.hpp"
+#include "sim/base/join.hpp"
 
 namespace stretto::app {
 

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include "app/commands.hpp"
-#include "app/join.hpp"
 #include "app/output.hpp"
 #include "app/shipped.hpp"
 #include "app/targets.hpp"
@@ -14,6 +13,7 @@
 #include "io/file/file.hpp"
 #include "io/import/schedule.hpp"
 #include "sim/base/diagnostic.hpp"
+#include "sim/base/join.hpp"
 
 namespace stretto::app {
 

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include "app/commands.hpp"
-#include "app/join.hpp"
 #include "app/output.hpp"
 #include "app/shipped.hpp"
 #include "experiment/setup/order_options.hpp"
@@ -13,6 +12,7 @@
 #include "report/table.hpp"
 #include "schedulers/policies/registry.hpp"
 #include "sim/base/diagnostic.hpp"
+#include "sim/base/join.hpp"
 
 namespace stretto::app {
 

@@ -7,11 +7,11 @@
 #include <map>
 
 #include "app/commands.hpp"
-#include "app/join.hpp"
 #include "app/output.hpp"
 #include "app/pick_sweep.hpp"
 #include "report/table.hpp"
 #include "sim/base/diagnostic.hpp"
+#include "sim/base/join.hpp"
 #include "study/export.hpp"
 #include "study/store.hpp"
 

@@ -9,7 +9,6 @@
 #include "app/choices.hpp"
 #include "app/commands.hpp"
 #include "app/file_part.hpp"
-#include "app/join.hpp"
 #include "app/output.hpp"
 #include "app/shipped.hpp"
 #include "app/targets.hpp"
@@ -26,6 +25,7 @@
 #include "report/table.hpp"
 #include "report/text.hpp"
 #include "sim/base/diagnostic.hpp"
+#include "sim/base/join.hpp"
 #include "sim/base/version.hpp"
 
 namespace stretto::app {

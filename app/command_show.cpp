@@ -6,7 +6,6 @@
 
 #include "analysis/words.hpp"
 #include "app/commands.hpp"
-#include "app/join.hpp"
 #include "app/output.hpp"
 #include "app/shipped.hpp"
 #include "app/workload_text.hpp"
@@ -19,6 +18,7 @@
 #include "models/generate/generator.hpp"
 #include "report/table.hpp"
 #include "sim/base/diagnostic.hpp"
+#include "sim/base/join.hpp"
 
 namespace stretto::app {
 

@@ -16,12 +16,12 @@
 #include "app/command_report.hpp"
 #include "app/commands.hpp"
 #include "app/help_text.hpp"
-#include "app/join.hpp"
 #include "app/manual.hpp"
 #include "app/output.hpp"
 #include "io/export/exporters.hpp"
 #include "sim/base/assert.hpp"
 #include "sim/base/diagnostic.hpp"
+#include "sim/base/join.hpp"
 #include "sim/base/version.hpp"
 
 namespace stretto::app {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/fields.hpp"
+#include "sim/base/join.hpp"
 
 #include <fmt/format.h>
 
@@ -9,12 +10,6 @@
 namespace stretto::config {
 
 namespace {
-
-std::string join(const std::vector<std::string>& names) {
-  std::string out;
-  for (std::size_t i = 0; i < names.size(); ++i) out += (i > 0 ? ", " : "") + names[i];
-  return out;
-}
 
 bool same_finding(const Diagnostic& a, const Diagnostic& b) {
   return a.span.file == b.span.file && a.span.line == b.span.line && a.span.column == b.span.column && a.key == b.key &&

@@ -93,13 +93,9 @@ bool can_stagger(const Setup& setup, std::uint64_t seed) {
   if (o.exchange != training::Exchange::ParameterServer || o.mode != training::Mode::Training || !o.barrier ||
       o.synchronization != training::Synchronization::Sync)
     return false;
-  try {
-    const plan::Order order = make_plan(setup, {"staggered", {}, {}}, seed).order;
-    return std::any_of(order.start_offsets.begin(), order.start_offsets.end(),
-                       [](Duration offset) { return offset > Duration(); });
-  } catch (const UserError&) {
-    return false;  // the last workers would start too late
-  }
+  const std::optional<plan::Plan> plan = try_staggered(setup, seed);
+  return plan && std::any_of(plan->order.start_offsets.begin(), plan->order.start_offsets.end(),
+                             [](Duration offset) { return offset > Duration(); });
 }
 
 // `own_layout`: the policy brings its layout; `own_placement`: at least the rule for it, so that another one changes

@@ -7,8 +7,6 @@
 #include <optional>
 #include <utility>
 
-#include "sim/base/diagnostic.hpp"
-
 namespace stretto::experiment {
 
 namespace {
@@ -31,16 +29,8 @@ std::string dimensions(const SearchSpec& s, const Setup& found, bool starts) {
   return list;
 }
 
-std::optional<plan::Plan> staggered(const Setup& found, std::uint64_t seed) {
-  try {
-    return make_plan(found, {"staggered", {}, {}}, seed);
-  } catch (const UserError&) {
-    return std::nullopt;  // the last workers would start too late
-  }
-}
-
 std::string try_starts(const Setup& found, std::uint64_t seed, double step_s, const SimulateOptions& options) {
-  const std::optional<plan::Plan> plan = staggered(found, seed);
+  const std::optional<plan::Plan> plan = try_staggered(found, seed);
   if (!plan) return "";
   const std::vector<Duration>& offsets = plan->order.start_offsets;
   const auto group = std::count(offsets.begin(), offsets.end(), Duration());

@@ -572,4 +572,12 @@ plan::Plan make_plan(const Setup& setup, const PolicySpec& spec, std::uint64_t s
   });
 }
 
+std::optional<plan::Plan> try_staggered(const Setup& setup, std::uint64_t seed) {
+  try {
+    return make_plan(setup, {"staggered", {}, {}}, seed);
+  } catch (const UserError&) {
+    return std::nullopt;
+  }
+}
+
 }  // namespace stretto::experiment

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -75,5 +76,8 @@ void place(Setup& setup);
 // The policy's plan for this setup: its file is read, its partition cut, its ranks made and its options applied.
 // UserError at the policy's place, that of the option or in the file.
 plan::Plan make_plan(const Setup& setup, const PolicySpec& policy, std::uint64_t seed);
+
+// The plan of policy staggered by its defaults; none where its last workers would start too late.
+std::optional<plan::Plan> try_staggered(const Setup& setup, std::uint64_t seed);
 
 }  // namespace stretto::experiment

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "experiment/spec/rows.hpp"
+#include "sim/base/join.hpp"
 
 namespace stretto::experiment {
 
@@ -15,12 +16,6 @@ namespace {
 
 using config::Node;
 using config::Reader;
-
-std::string join(const std::vector<std::string>& names) {
-  std::string out;
-  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
-  return out;
-}
 
 void read_version(Reader& reader, const Node& node, const std::string& key, Spec&) {
   const auto version = reader.read_integer(node, key, 1, std::numeric_limits<std::int64_t>::max());

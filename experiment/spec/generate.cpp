@@ -9,6 +9,7 @@
 #include "experiment/spec/rows.hpp"
 #include "models/generate/generator.hpp"
 #include "sim/base/assert.hpp"
+#include "sim/base/join.hpp"
 
 namespace stretto::experiment {
 
@@ -20,12 +21,6 @@ using generate::FieldKind;
 
 constexpr const char* kPath = "workload.generate";
 
-std::string joined(const std::vector<std::string>& names) {
-  std::string out;
-  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
-  return out;
-}
-
 std::string type_of(const generate::Field& field) {
   switch (field.kind) {
     case FieldKind::Integer:
@@ -33,7 +28,7 @@ std::string type_of(const generate::Field& field) {
     case FieldKind::Integers:
       return "integer or list";
     case FieldKind::Choice:
-      return "one of " + joined(generate::choices_of(field));
+      return "one of " + join(generate::choices_of(field));
   }
   return "";
 }
@@ -108,7 +103,7 @@ void check_generate(Reader& reader, const Node& root, const WorkloadSpec& worklo
                             ? "no generator is named"
                             : fmt::format("two generators are named, {} and {}", entries[0].key, entries[1].key),
                         fmt::format("one of {}, for example generate: {{transformer: {{layers: 12}}}}",
-                                    joined(generate::generator_names())));
+                                    join(generate::generator_names())));
   const generate::Generator* generator = generate::find_generator(workload.generate.generator);
   STRETTO_ASSERT(generator != nullptr, "unknown keys were refused, '{}' was not", entries[0].key);
   for (const generate::Problem& problem : generator->check(workload.generate.values)) {

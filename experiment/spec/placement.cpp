@@ -7,6 +7,7 @@
 
 #include "experiment/spec/rows.hpp"
 #include "models/placement/placement.hpp"
+#include "sim/base/join.hpp"
 
 namespace stretto::experiment {
 
@@ -14,12 +15,6 @@ namespace {
 
 using config::Node;
 using config::Reader;
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string out;
-  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
-  return out;
-}
 
 bool takes(const placement::Placement& placement, std::string_view option) {
   return (' ' + std::string(placement.options) + ' ').find(' ' + std::string(option) + ' ') != std::string::npos;
@@ -75,12 +70,12 @@ void read_placement(Reader& reader, const Node& node, const std::string& key, Sp
     if (node.entries.size() != 1)
       return reader.error(node.place, key,
                           fmt::format("expected one placement, found a mapping with {} keys", node.entries.size()),
-                          "valid: " + joined(names));
+                          "valid: " + join(names));
     const config::Entry& entry = node.entries[0];
     if (std::find(names.begin(), names.end(), entry.key) == names.end()) {
       const std::string guess = nearest_name(entry.key, names);
       return reader.error(entry.place, key + "." + entry.key, "unknown placement",
-                          (guess.empty() ? "" : fmt::format("did you mean '{}'? ", guess)) + "valid: " + joined(names));
+                          (guess.empty() ? "" : fmt::format("did you mean '{}'? ", guess)) + "valid: " + join(names));
     }
     placement.name = entry.key;
     const placement::Placement& row = placement::find_placement(entry.key);
@@ -110,7 +105,7 @@ std::string write_placement(const Spec& s) {
 
 void add_placement_field(Rows& rows) {
   rows.push_back(
-      custom("cluster.servers.placement", "placement", joined(placement::placement_names()), "round_robin",
+      custom("cluster.servers.placement", "placement", join(placement::placement_names()), "round_robin",
              "which server holds a variable: a name, {partitioned: {size: 4 MiB}} (hash, p3 and byteps take size too), "
              "{partitioned: {parts: 8}} or {by_name: {variable: server}}",
              read_placement, write_placement));

@@ -226,8 +226,7 @@ ImportResult import_astra_sim(const std::string& text, const std::string& path, 
   ImportResult result;
   const std::vector<Layer> layers = Parser(text, path).parse();
   const std::string updates = build(layers, result.graph, result.report);
-  finish_graph(result, path, options, {"astra-sim", "ASTRA-sim text workload", "file"});
-  if (!updates.empty()) result.graph.source += "; without " + updates;  // simulated steps lack them
+  finish_graph(result, path, options, {"astra-sim", "ASTRA-sim text workload", "file", updates});
   report_totals(result.graph, layers.size(), result.report);
   return result;
 }

@@ -60,6 +60,7 @@ void finish_graph(ImportResult& result, const std::string& path, const ImportOpt
   const std::string stem = stem_of(path);
   g.name = !options.name.empty() ? options.name : stem.empty() ? std::string(origin.name) : stem;
   g.source = options.source.empty() ? fmt::format("{} {}", origin.source, leaf_of(path)) : options.source;
+  if (!origin.without.empty()) g.source += "; without " + origin.without;
   g.batch = options.batch.value_or(1);
   check_file(g, path);
   if (!options.batch)

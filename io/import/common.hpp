@@ -38,9 +38,10 @@ std::string scalar_text(const json::Value& value);
 
 // What a format calls its files.
 struct Origin {
-  std::string_view name;    // of a graph whose file has no stem: "kineto"
-  std::string_view source;  // "PyTorch Kineto trace"
-  std::string_view file;    // "trace", in the note that it says no batch
+  std::string_view name;     // of a graph whose file has no stem: "kineto"
+  std::string_view source;   // "PyTorch Kineto trace"
+  std::string_view file;     // "trace", in the note that it says no batch
+  std::string without = {};  // what simulated steps lack of the file's, said in `source`; empty: nothing
 };
 
 // The end of an import of a file that knows no names: name, source and batch by the options, else by the file's path

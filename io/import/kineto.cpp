@@ -283,9 +283,8 @@ ImportResult to_workload(const KinetoTrace& trace, ImportReport report, const st
   result.device = "gpu";
   Builder builder(trace, kernels);
   builder.build(result.graph, result.report);
-  finish_graph(result, path, options, {"kineto", "PyTorch Kineto trace", "trace"});
+  finish_graph(result, path, options, {"kineto", "PyTorch Kineto trace", "trace", builder.idle_text()});
   builder.report_totals(result.graph, result.report);
-  result.graph.source += "; without " + builder.idle_text();  // simulated steps lack them
   return result;
 }
 

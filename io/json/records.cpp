@@ -49,7 +49,9 @@ bool is_number(std::string_view t) {
   return i == t.size();
 }
 
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+bool is_space(char c) {
+  return std::any_of(kSpace.begin(), kSpace.end(), [c](char space) { return c == space; });
+}
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
@@ -247,7 +249,7 @@ struct Records::Reading {
     if (document.current_location().get(here) != simdjson::SUCCESS) here = padded.data() + size;
     // The parser stands behind the array's ']', at what follows it.
     std::size_t at = offset(here);
-    while (at > 0 && std::memchr(kSpace.data(), padded[kOpen.size() + at - 1], kSpace.size()) != nullptr) --at;
+    while (at > 0 && is_space(padded[kOpen.size() + at - 1])) --at;
     if (at == 0 || padded[kOpen.size() + at - 1] != ']') return {Status::Failed, 0};
     if (closed && at == piece.size() + 1) return {Status::Whole, piece.size()};
     return at <= piece.size() ? Result{Status::Behind, at} : Result{Status::Failed, 0};

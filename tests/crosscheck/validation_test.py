@@ -7,6 +7,7 @@ cells are predicted again, with what was fitted as the table says it.
 import glob
 import gzip
 import hashlib
+import importlib
 import json
 import os
 import pathlib
@@ -30,6 +31,14 @@ def errors(text, words):
     """Errors in % of those lines of a table that begin with one of `words` (cells up to the first number measured)."""
     return {line[:len(word)]: [float(x) for x in ERROR.findall(line)]
             for line in text.splitlines() for word in words if line.startswith(word)}
+
+
+def tool_module(name):
+    """tools/validation/NAME.py."""
+    folder = str(SOURCE / 'tools/validation')
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    return importlib.import_module(name)
 
 
 class Validation(unittest.TestCase):
@@ -85,18 +94,21 @@ class Validation(unittest.TestCase):
         self.assertEqual(sorted(rows), sorted(found))
         return {entry['file'] for entry in manifest['inputs']}
 
+    def hold_table(self, name, folder, least, *words):
+        """No mean error of the table made now is more than half a point above the committed one; it has `least`."""
+        now = self.tool(name, 'table', folder, *words)
+        committed = SUMMARY.findall((folder / 'README.md').read_text(encoding='utf-8'))
+        self.assertGreaterEqual(len(committed), least)
+        for (mean, _), (was, _) in zip(SUMMARY.findall(now), committed, strict=True):
+            self.assertLessEqual(float(mean), float(was) + 0.5, now)
+
     def test_emulated_compute(self):
         self.hold('tf_emulated', 'tf_emulated/*.json.gz', 2.5, 6)
 
     def test_own_clusters(self):
         folder = SOURCE / 'results/validation/tf_cluster'
-        now = self.tool('tf_cluster', 'table', folder, '--costs', folder / 'costs.yaml')
-        committed = SUMMARY.findall((folder / 'README.md').read_text(encoding='utf-8'))
-        self.assertGreaterEqual(len(committed), 2)
-        for (mean, _), (was, _) in zip(SUMMARY.findall(now), committed, strict=True):
-            self.assertLessEqual(float(mean), float(was) + 0.5, now)
-        sys.path.insert(0, str(SOURCE / 'tools/validation'))
-        import tf_cluster_models as models  # pylint: disable=import-outside-toplevel
+        self.hold_table('tf_cluster', folder, 2, '--costs', folder / 'costs.yaml')
+        models = tool_module('tf_cluster_models')
         orders = ('none', 'tac', 'searched', 'reverse')
         fitted = {row.split(' |')[0] for row in re.findall(r'^\| (.*fitted) \|', (folder / 'README.md').read_text(
             encoding='utf-8'), re.MULTILINE)}
@@ -106,21 +118,15 @@ class Validation(unittest.TestCase):
 
     def test_real_networks(self):
         folder = SOURCE / 'results/validation/tf_cluster/real_nets'
-        now = self.tool('tf_real_nets', 'table', folder)
-        committed = SUMMARY.findall((folder / 'README.md').read_text(encoding='utf-8'))
-        self.assertGreaterEqual(len(committed), 4)
-        for (mean, _), (was, _) in zip(SUMMARY.findall(now), committed, strict=True):
-            self.assertLessEqual(float(mean), float(was) + 0.5, now)
-        sys.path.insert(0, str(SOURCE / 'tools/validation'))
-        import tf_real_nets as study  # pylint: disable=import-outside-toplevel
+        self.hold_table('tf_real_nets', folder, 4)
+        study = tool_module('tf_real_nets')
         setups, orders = {setup.name: setup for setup in study.SETUPS}, list(study.POLICIES)
         self.hold_measured(folder, lambda name, i: f'| {setups[name].net} | {setups[name].rate} | '
                            f'{setups[name].time} | {orders[i]} |')
 
     def test_the_study_of_real_networks(self):
         """Its table of invented steps, each set-up measured twice, with a shipped workload as the profile."""
-        sys.path.insert(0, str(SOURCE / 'tools/validation'))
-        import tf_real_nets as study  # pylint: disable=import-outside-toplevel
+        study = tool_module('tf_real_nets')
         net, rate = 'inception_v1', study.PROFILED
         folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         profile = (SOURCE / 'configs/workloads/mixed_12.workload.json').read_bytes()
@@ -182,8 +188,7 @@ class Validation(unittest.TestCase):
         """Fits and predictions of a sample of rows are those of the committed scoreboard, which meets its bars."""
         path = SOURCE / 'results/validation/scoreboard.json'
         board = json.loads(path.read_text(encoding='utf-8'))
-        sys.path.insert(0, str(SOURCE / 'tools/validation'))
-        import scoreboard  # pylint: disable=import-outside-toplevel
+        scoreboard = tool_module('scoreboard')
         self.assertEqual(sorted(board), sorted(source.name for source in scoreboard.SOURCES))
         readme = (SOURCE / 'results/validation/README.md').read_text(encoding='utf-8')
         self.assertIn(scoreboard.render(board), readme, 'stale: run tools/validation/scoreboard.py')

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace stretto::app {
+namespace stretto {
 
 inline std::string join(const std::vector<std::string>& words, const char* between = ", ") {
   std::string out;
@@ -13,4 +13,4 @@ inline std::string join(const std::vector<std::string>& words, const char* betwe
   return out;
 }
 
-}  // namespace stretto::app
+}  // namespace stretto
